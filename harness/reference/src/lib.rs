@@ -1,0 +1,1 @@
+//! Honest reference server for SEP-2640 with named, switchable faults.

@@ -1,0 +1,1 @@
+//! Conformance suite for SEP-2640.
