@@ -1,1 +1,34 @@
-//! Honest reference server for SEP-2640 with named, switchable faults.
+//! Reference server for SEP-2640 (the Skills extension of the Model Context
+//! Protocol), with named, switchable faults.
+//!
+//! Without a fault the server is meant to be beyond reproach: it is the target
+//! a conformance suite must be silent about. With one fault switched on it
+//! breaks one rule and, as far as that can be done, only that one, so that the
+//! suite can show that it notices.
+//!
+//! The server speaks revision 2026-07-28 (per-request metadata) and revision
+//! 2025-11-25 (`initialize` handshake), over stdio and over Streamable HTTP.
+
+mod builtin;
+mod catalog;
+mod faults;
+mod frontmatter;
+mod generated;
+mod http;
+mod load;
+mod message;
+mod methods;
+mod mime;
+mod options;
+mod paging;
+mod server;
+mod stdio;
+mod tree;
+mod uri;
+
+pub use faults::{Fault, faults};
+pub use http::serve_http;
+pub use message::{Answer, Channel, Then};
+pub use options::{Generate, Options, StartError};
+pub use server::Server;
+pub use stdio::serve_stdio;

@@ -1,0 +1,220 @@
+//! Faults of `resources/read`.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::Fault;
+use super::entry::remove;
+use super::kind::{Kind, decoded_dots, dot_dot, normalise};
+use super::pick::within;
+use super::sabotage::Scene;
+use crate::catalog::{Catalog, README};
+use crate::message::RpcError;
+use crate::methods::Outcome;
+use crate::methods::resources::{content, not_found};
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault::new(
+        "sep-2640-skillmd-required",
+        "does not find the SKILL.md of one listed skill",
+    ),
+    Fault::new(
+        "sep-2640-resources-readable",
+        "does not find files with a space in their name",
+    ),
+    Fault::new(
+        "sep-2640-resources-readable/subdir",
+        "does not find files that lie two directories deep",
+    ),
+    Fault::new(
+        "sep-2640-read-content-for-uri",
+        "sends one file under a file:// URI",
+    ),
+    Fault::new(
+        "sep-2640-read-content-for-uri/decoded",
+        "sends files under the decoded form of their URI",
+    ),
+    Fault::new(
+        "sep-2640-read-single-content",
+        "sends a second file along with one file",
+    ),
+    Fault::new(
+        "sep-2640-read-content-wellformed",
+        "sends a blob that is no base64",
+    ),
+    Fault::new(
+        "sep-2640-read-content-wellformed/both",
+        "sends one file as text and as blob",
+    ),
+    Fault::new(
+        "sep-2640-read-content-wellformed/neither",
+        "sends one file as neither text nor blob",
+    ),
+    Fault::new(
+        "sep-2640-read-unknown-file-invalid-params",
+        "answers an unknown file of a skill with an internal error",
+    ),
+    Fault::new(
+        "sep-2640-read-unknown-file-invalid-params/legacy-code",
+        "answers an unknown file of a skill with the retired -32002",
+    )
+    .modern(),
+    Fault::new(
+        "sep-2640-read-no-empty-contents",
+        "answers an unknown file of a skill with empty contents",
+    ),
+    Fault::new(
+        "sep-2640-read-malformed-params",
+        "answers a missing or mistyped uri with an internal error",
+    ),
+    Fault::new(
+        "sep-2640-read-traversal",
+        "follows .. out of the served files",
+    ),
+    Fault::new(
+        "sep-2640-read-traversal/encoded",
+        "follows %2e%2e out of the served files",
+    ),
+    Fault::new(
+        "sep-2640-file-mimetype",
+        "announces binary files as text/markdown",
+    ),
+];
+
+/// What a traversal finds; no file of any tree holds it.
+const SECRET: &str = "sep2640-reference: this text lies outside the served files\n";
+
+pub(super) fn catalog(id: &str, catalog: &mut Catalog) {
+    if id != "sep-2640-file-mimetype" {
+        return;
+    }
+    for (uri, file) in &mut catalog.files {
+        if std::str::from_utf8(&file.bytes).is_ok() {
+            continue;
+        }
+        file.mime = "text/markdown".to_owned();
+        let children = catalog
+            .directories
+            .values_mut()
+            .flat_map(|d| &mut d.children);
+        for child in children.filter(|child| child["uri"] == uri.as_str()) {
+            child["mimeType"] = json!(file.mime);
+        }
+    }
+}
+
+pub(super) fn outcome(scene: &Scene<'_>, outcome: &mut Outcome) {
+    let Some(uri) = scene.uri() else {
+        if scene.id == "sep-2640-read-malformed-params" {
+            *outcome = Err(RpcError::internal());
+        }
+        return;
+    };
+    if outcome.is_err() {
+        unserved(scene, uri, outcome);
+        return;
+    }
+    let catalog = scene.catalog();
+    let path = catalog.files.get(uri).map_or("", |file| &file.path);
+    let victim = scene.picked.skill.map(|index| &catalog.skills[index]);
+    let missing = match scene.id {
+        "sep-2640-skillmd-required" => victim.is_some_and(|victim| victim.uri == uri),
+        "sep-2640-resources-readable" => path.contains(' '),
+        "sep-2640-resources-readable/subdir" => depth(catalog, path) > 1,
+        _ => false,
+    };
+    if missing {
+        *outcome = Err(not_found(uri, scene.call.era));
+    } else if let Ok(result) = outcome {
+        contents(scene, uri, result);
+    }
+}
+
+/// How many directories lie between a file and the nearest skill around it.
+fn depth(catalog: &Catalog, path: &str) -> usize {
+    let around = catalog
+        .skills
+        .iter()
+        .filter(|skill| within(path, &skill.path));
+    let root = around.map(|skill| skill.path.len()).max();
+    root.map_or(0, |root| path[root + 1..].matches('/').count())
+}
+
+fn contents(scene: &Scene<'_>, uri: &str, result: &mut Value) {
+    let catalog = scene.catalog();
+    let is_victim = scene.picked.file.as_deref() == Some(uri);
+    let item = &mut result["contents"][0];
+    match scene.id {
+        "sep-2640-read-content-for-uri" if is_victim => {
+            item["uri"] = json!(format!("file:///{}", catalog.files[uri].path));
+        }
+        "sep-2640-read-content-for-uri/decoded" => {
+            let decoded = percent_encoding::percent_decode_str(uri).decode_utf8_lossy();
+            item["uri"] = json!(decoded);
+        }
+        "sep-2640-read-content-wellformed" if item.get("blob").is_some() => {
+            item["blob"] = json!("*not base64*");
+        }
+        "sep-2640-read-content-wellformed/both" if is_victim => {
+            item["blob"] = json!(STANDARD.encode(&catalog.files[uri].bytes));
+        }
+        "sep-2640-read-content-wellformed/neither" if is_victim => {
+            remove(item, "text");
+            remove(item, "blob");
+        }
+        "sep-2640-read-single-content" if is_victim => {
+            let readme = content(scene.server, README, &catalog.files[README]);
+            if let Some(contents) = result["contents"].as_array_mut() {
+                contents.push(readme);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn unserved(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
+    let catalog = scene.catalog();
+    let unknown_file = || {
+        let inside = catalog.skills.iter().any(|skill| within(uri, &skill.root));
+        inside && Kind::of(catalog, uri) == Kind::Unknown
+    };
+    let with_contents = |contents: Value| {
+        scene.redo("uri", Some(README)).map(|mut result| {
+            result["contents"] = contents;
+            result
+        })
+    };
+    match scene.id {
+        "sep-2640-read-unknown-file-invalid-params" if unknown_file() => {
+            *outcome = Err(RpcError::internal());
+        }
+        "sep-2640-read-unknown-file-invalid-params/legacy-code" if unknown_file() => {
+            let error = not_found(uri, scene.call.era);
+            *outcome = Err(RpcError::new(-32002, error.message));
+        }
+        "sep-2640-read-no-empty-contents" if unknown_file() => {
+            *outcome = with_contents(json!([]));
+        }
+        "sep-2640-read-traversal" if escapes(catalog, uri) => {
+            *outcome = with_contents(secret(uri));
+        }
+        "sep-2640-read-traversal/encoded" if !dot_dot(uri) && escapes(catalog, uri) => {
+            *outcome = with_contents(secret(uri));
+        }
+        _ => {}
+    }
+}
+
+/// Whether a URI climbs out of what is served.
+fn escapes(catalog: &Catalog, uri: &str) -> bool {
+    let decoded = decoded_dots(uri);
+    let target = normalise(&decoded);
+    dot_dot(&decoded)
+        && !catalog.files.contains_key(&target)
+        && !catalog.directories.contains_key(&target)
+}
+
+fn secret(uri: &str) -> Value {
+    json!([{"uri": uri, "mimeType": "text/plain", "text": SECRET}])
+}

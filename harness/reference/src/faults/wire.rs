@@ -1,0 +1,150 @@
+//! Faults in the bytes of a message and in the transport around it.
+
+use serde_json::{Value, json};
+
+use super::Fault;
+use super::entry::remove;
+use super::kind::Kind;
+use crate::catalog::Catalog;
+use crate::message::{Answer, Channel, Message, RpcError, Then};
+use crate::methods::Call;
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault::new(
+        "sep-2640-notification-silent",
+        "answers a request without an id with an error",
+    ),
+    Fault::new(
+        "sep-2640-notification-silent/reply",
+        "answers a request without an id with a result",
+    ),
+    Fault::new(
+        "sep-2640-alive-after-malformed",
+        "exits when a message is not valid JSON",
+    ),
+    Fault::new(
+        "sep-2640-alive-after-malformed/hang",
+        "never answers again after a message that is not valid JSON",
+    ),
+    Fault::new(
+        "sep-2640-error-wellformed",
+        "sends the error for an unknown skill with its code as a string",
+    ),
+    Fault::new(
+        "sep-2640-error-wellformed/no-message",
+        "sends the error for an unknown skill without a message",
+    ),
+    Fault::new(
+        "sep-2640-error-wellformed/in-result",
+        "sends the error for an unknown skill inside a result",
+    ),
+    Fault::new(
+        "sep-2640-http-unknown-method",
+        "answers an unknown method with HTTP status 200",
+    )
+    .modern()
+    .over(Channel::Http),
+    Fault::new(
+        "sep-2640-http-unknown-method/html",
+        "answers an unknown method with an HTML page",
+    )
+    .modern()
+    .over(Channel::Http),
+    Fault::new(
+        "sep-2640-frame-duplicate-keys",
+        "writes the skills member of skills/list twice",
+    ),
+    Fault::new(
+        "sep-2640-stdout-clean",
+        "writes a banner to standard output at the start",
+    )
+    .over(Channel::Stdio),
+];
+
+/// Writes a message, broken as the fault has it.
+pub(super) fn bytes(
+    id: &str,
+    catalog: &Catalog,
+    call: &Call,
+    status: u16,
+    mut envelope: Value,
+) -> Answer {
+    match id {
+        "sep-2640-error-wellformed" if unknown_skill(catalog, call, &envelope) => {
+            let code = envelope["error"]["code"].to_string();
+            envelope["error"]["code"] = json!(code);
+        }
+        "sep-2640-error-wellformed/no-message" if unknown_skill(catalog, call, &envelope) => {
+            remove(&mut envelope["error"], "message");
+        }
+        "sep-2640-error-wellformed/in-result" if unknown_skill(catalog, call, &envelope) => {
+            envelope["result"] = json!({"error": envelope["error"].take()});
+            remove(&mut envelope, "error");
+        }
+        "sep-2640-http-unknown-method" if envelope["error"]["code"] == -32601 => {
+            return Answer::json(200, &envelope);
+        }
+        "sep-2640-http-unknown-method/html" if envelope["error"]["code"] == -32601 => {
+            let page = "<!doctype html><title>404</title><h1>Not Found</h1>";
+            return Answer {
+                content_type: "text/html",
+                body: Some(page.into()),
+                ..Answer::json(404, &envelope)
+            };
+        }
+        "sep-2640-frame-duplicate-keys" if call.method == "skills/list" => {
+            if let Some(skills) = envelope.pointer("/result/skills") {
+                let again = format!("\"result\":{{\"skills\":{skills},");
+                let text = envelope.to_string().replacen("\"result\":{", &again, 1);
+                return Answer {
+                    body: Some(text.into_bytes()),
+                    ..Answer::json(status, &envelope)
+                };
+            }
+        }
+        _ => {}
+    }
+    Answer::json(status, &envelope)
+}
+
+fn unknown_skill(catalog: &Catalog, call: &Call, envelope: &Value) -> bool {
+    call.method == "skills/get"
+        && envelope.get("error").is_some()
+        && call
+            .uri()
+            .is_ok_and(|uri| Kind::of(catalog, uri) == Kind::Unknown)
+}
+
+/// Answers what must not be answered. Real notifications are left alone: only
+/// a request that lacks its id gives the fault away.
+pub(super) fn notification(id: &str, message: &Message) -> Answer {
+    let body = match id {
+        _ if message.method.starts_with("notifications/") => return Answer::silence(),
+        "sep-2640-notification-silent" => {
+            RpcError::invalid_request("the request has no id").envelope(&Value::Null)
+        }
+        "sep-2640-notification-silent/reply" => json!({"jsonrpc": "2.0", "id": null, "result": {}}),
+        _ => return Answer::silence(),
+    };
+    Answer::json(200, &body)
+}
+
+/// Reacts to what is not JSON.
+pub(super) fn malformed(id: &str, answer: Answer, error: &RpcError) -> Answer {
+    let then = match id {
+        "sep-2640-alive-after-malformed" => Then::Exit,
+        "sep-2640-alive-after-malformed/hang" => Then::Hang,
+        _ => return answer,
+    };
+    if error.code != -32700 {
+        return answer;
+    }
+    Answer {
+        then,
+        ..Answer::silence()
+    }
+}
+
+pub(super) fn banner(id: &str) -> Option<&'static str> {
+    (id == "sep-2640-stdout-clean").then_some("sep2640-reference is ready.")
+}

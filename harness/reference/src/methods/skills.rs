@@ -1,0 +1,44 @@
+//! `skills/list` and `skills/get`.
+
+use serde_json::{Value, json};
+
+use super::{Call, Outcome};
+use crate::message::RpcError;
+use crate::paging::Pages;
+use crate::server::Server;
+use crate::uri::show;
+
+/// The pages of the listing.
+pub(crate) fn pages(server: &Server) -> Pages<'static> {
+    Pages {
+        method: "skills/list",
+        scope: "",
+        total: server.catalog.listing.len(),
+        size: server.options.page_size,
+    }
+}
+
+pub(super) fn list(server: &Server, call: &Call) -> Outcome {
+    let (listing, pages) = (&server.catalog.listing, pages(server));
+    let start = pages.start(call.cursor())?;
+    let skills: Vec<&Value> = listing[start..pages.end(start)]
+        .iter()
+        .map(|index| &server.catalog.skills[*index].entry)
+        .collect();
+    let mut result = json!({"skills": skills});
+    if let Some(cursor) = pages.next(start) {
+        result["nextCursor"] = json!(cursor);
+    }
+    Ok(result)
+}
+
+pub(super) fn get(server: &Server, call: &Call) -> Outcome {
+    let uri = call.uri()?;
+    match server.catalog.skill(uri) {
+        Some(skill) => Ok(json!({"skill": skill.entry})),
+        None => Err(RpcError::invalid_params(format!(
+            "no skill has its SKILL.md at {}",
+            show(uri)
+        ))),
+    }
+}

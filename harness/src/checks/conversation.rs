@@ -1,0 +1,94 @@
+//! How the methods behave in a conversation: without a handshake's memory, without being declared
+//! by the client, and beside the base protocol's own methods.
+
+use serde_json::Value;
+
+use super::entries::describe;
+use super::evidence::Evidence;
+use super::{Check, Needs};
+use crate::verdict::Judgement;
+use crate::wire::jsonrpc::METHOD_NOT_FOUND;
+use crate::wire::trace::Outcome;
+
+/// The checks of this file.
+pub const CHECKS: &[Check] = &[
+    Check::server("sep-2640-client-declaration-not-required", undeclared_client),
+    Check::server("sep-2640-stateless-methods", stateless)
+        .after(&["sep-2640-skills-get-answers-listed", "sep-2640-skillmd-required"]),
+    Check::server("sep-2640-resources-list-implemented", resources_list),
+    Check::server("sep-2640-directory-read-undeclared", undeclared_directory_read).needs(Needs::Extension),
+];
+
+/// `skills/list` is answered to a client that does not name the extension.
+fn undeclared_client(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for exchange in trace.named("undeclared-client") {
+        match trace.outcome(exchange) {
+            Outcome::Result(_) => judgement.holds(),
+            other => judgement.violated(
+                trace.place(exchange),
+                "skills/list from a client that does not declare the extension",
+                "a result",
+                other.words(),
+            ),
+        }
+    }
+    judgement
+}
+
+/// A fresh connection needs no `skills/list` first.
+fn stateless(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for exchange in trace.named("first-on-connection") {
+        match trace.outcome(exchange) {
+            Outcome::Result(_) => judgement.holds(),
+            other => judgement.violated(
+                trace.place(exchange),
+                exchange.uri().unwrap_or_default(),
+                format!("{} answered on a connection that has not called skills/list", exchange.method),
+                other.words(),
+            ),
+        }
+    }
+    judgement
+}
+
+/// `resources/list` is there, since `resources` is declared.
+fn resources_list(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for exchange in trace.calls("resources/list").filter(|exchange| exchange.cursor().is_none()) {
+        match trace.outcome(exchange) {
+            Outcome::Result(result) if result.get("resources").is_some_and(Value::is_array) => judgement.holds(),
+            Outcome::Result(result) => judgement.violated(
+                trace.place_at(exchange, "/result"),
+                "resources/list",
+                "a `resources` array, empty when nothing is listed",
+                format!("`resources` is {}", describe(result.get("resources"))),
+            ),
+            other => judgement.violated(trace.place(exchange), "resources/list", "a result", other.words()),
+        }
+    }
+    judgement
+}
+
+/// Where `directoryRead` is not declared, the method is unknown.
+fn undeclared_directory_read(trace: &Evidence<'_>) -> Judgement {
+    if trace.directory_read() {
+        return Judgement::not_applicable("directoryRead is declared");
+    }
+    let mut judgement = Judgement::new();
+    judgement.unexercised = Some("probed with --probe-undeclared only".to_owned());
+    for exchange in trace.named("directory-undeclared") {
+        if trace.error_code(exchange) == Some(METHOD_NOT_FOUND) {
+            judgement.holds();
+        } else {
+            judgement.violated(
+                trace.place(exchange),
+                "resources/directory/read",
+                "error -32601, since directoryRead is not declared",
+                trace.outcome(exchange).words(),
+            );
+        }
+    }
+    judgement
+}

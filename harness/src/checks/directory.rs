@@ -1,0 +1,412 @@
+//! `resources/directory/read`. Section "Reading Directories".
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use super::entries::{Entry, describe};
+use super::evidence::Evidence;
+use super::{Check, Needs, listing};
+use crate::model::uri;
+use crate::verdict::Judgement;
+use crate::wire::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use crate::wire::trace::{Exchange, Outcome, Place};
+
+const fn check(id: &'static str, judge: fn(&Evidence<'_>) -> Judgement) -> Check {
+    Check::server(id, judge).needs(Needs::DirectoryRead)
+}
+
+/// The checks of this file.
+pub const CHECKS: &[Check] = &[
+    check(REGISTERED, registered),
+    check(SHAPE, result_shape).after(&[REGISTERED]),
+    check("sep-2640-directory-read-child-metadata", child_metadata).after(&[SHAPE]),
+    check("sep-2640-directory-read-every-directory", every_directory).after(&[REGISTERED]),
+    check("sep-2640-directory-read-empty", empty_directory).after(&[REGISTERED]),
+    check("sep-2640-directory-read-direct-children", direct_children).after(&[SHAPE]),
+    check("sep-2640-directory-read-no-trailing-slash", no_trailing_slash).after(&[SHAPE]),
+    check("sep-2640-directory-read-subdir-mimetype", subdir_mimetype).after(&[SHAPE]),
+    check("sep-2640-directory-read-pagination", pagination).after(&[REGISTERED]),
+    check("sep-2640-directory-read-unknown-cursor", unknown_cursor).after(PROBE_AFTER),
+    check("sep-2640-directory-read-invalid-params", |trace| refused(trace, &["directory-unknown", "directory-of-file"]))
+        .after(PROBE_AFTER),
+    check("sep-2640-directory-read-malformed-params", |trace| refused(trace, &["directory-malformed"]))
+        .after(PROBE_AFTER),
+    check("sep-2640-resources-complete", complete).after(&[
+        REGISTERED,
+        SHAPE,
+        "sep-2640-resources-nested-completeness",
+        "sep-2640-resources-uri-within-skill",
+        "sep-2640-resources-lists-skillmd",
+    ]),
+];
+
+const METHOD: &str = "resources/directory/read";
+const REGISTERED: &str = "sep-2640-directory-read-method-registered";
+const SHAPE: &str = "sep-2640-directory-read-result-resources-shape";
+const PROBE_AFTER: &[&str] = &[REGISTERED, "sep-2640-error-wellformed"];
+/// Names of the exchanges that read directories which must be there.
+const WALKED: [&str; 2] = ["directory", "directory-parent"];
+const DIRECTORY_TYPE: &str = "inode/directory";
+
+fn walked<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
+    trace.calls(METHOD).filter(|exchange| exchange.name.as_deref().is_some_and(|name| WALKED.contains(&name)))
+}
+
+fn is_registered(trace: &Evidence<'_>) -> bool {
+    walked(trace).any(|exchange| trace.error_code(exchange) != Some(METHOD_NOT_FOUND))
+}
+
+/// The declared method is there.
+fn registered(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    let Some(first) = walked(trace).next() else { return judgement };
+    if is_registered(trace) {
+        judgement.holds();
+    } else {
+        judgement.violated(
+            trace.place(first),
+            METHOD,
+            "the method, as directoryRead: true promises",
+            trace.outcome(first).words(),
+        );
+    }
+    judgement
+}
+
+/// `result.resources` is an array of objects.
+fn result_shape(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for exchange in walked(trace) {
+        let Some(result) = trace.result(exchange) else { continue };
+        match result.get("resources") {
+            Some(Value::Array(items)) => match items.iter().position(|item| !item.is_object()) {
+                None => judgement.holds(),
+                Some(index) => judgement.violated(
+                    trace.place_at(exchange, &format!("/result/resources/{index}")),
+                    METHOD,
+                    "resource objects",
+                    describe(items.get(index)),
+                ),
+            },
+            other => judgement.violated(
+                trace.place_at(exchange, "/result"),
+                METHOD,
+                "a `resources` array",
+                format!("`resources` is {}", describe(other)),
+            ),
+        }
+    }
+    judgement
+}
+
+/// A child as a directory read shows it.
+struct Child<'a> {
+    value: &'a Value,
+    directory: &'a str,
+    at: Place,
+}
+
+impl Child<'_> {
+    fn uri(&self) -> Option<&str> {
+        self.value.get("uri")?.as_str()
+    }
+
+    fn is_directory(&self) -> bool {
+        self.value.get("mimeType").and_then(Value::as_str) == Some(DIRECTORY_TYPE)
+    }
+}
+
+fn children<'a>(trace: &'a Evidence<'_>) -> Vec<Child<'a>> {
+    let mut children = Vec::new();
+    for exchange in walked(trace) {
+        let items = trace.result(exchange).and_then(|result| result.get("resources")).and_then(Value::as_array);
+        let Some(directory) = exchange.uri() else { continue };
+        for (index, value) in items.into_iter().flatten().enumerate().filter(|(_, value)| value.is_object()) {
+            children.push(Child {
+                value,
+                directory,
+                at: trace.place_at(exchange, &format!("/result/resources/{index}")),
+            });
+        }
+    }
+    children
+}
+
+/// Each child has a URI and a name.
+fn child_metadata(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for child in children(trace) {
+        let missing: Vec<&str> =
+            ["uri", "name"].into_iter().filter(|member| !child.value.get(*member).is_some_and(Value::is_string)).collect();
+        if missing.is_empty() {
+            judgement.holds();
+        } else {
+            judgement.violated(
+                child.at.clone(),
+                child.uri().unwrap_or(child.directory),
+                "a resource with string `uri` and `name`",
+                format!("{} absent or no string", missing.join(" and ")),
+            );
+        }
+    }
+    judgement
+}
+
+/// Directories that the manifests of listed skills imply, by URI.
+fn implied(trace: &Evidence<'_>) -> BTreeSet<String> {
+    let mut implied = BTreeSet::new();
+    for entry in trace.listings().last().into_iter().flatten() {
+        let Some(root) = entry.uri().and_then(uri::skill_root) else { continue };
+        implied.insert(root.to_owned());
+        for item in entry.items() {
+            if let Some(file) = item.uri().filter(|file| uri::within(root, file).is_ok()) {
+                implied.extend(uri::parent_dirs(root, file));
+            }
+        }
+    }
+    implied
+}
+
+/// Every directory that a manifest implies is answered.
+fn every_directory(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    if !is_registered(trace) {
+        return judgement;
+    }
+    let implied = implied(trace);
+    for exchange in walked(trace).filter(|exchange| exchange.cursor().is_none()) {
+        let Some(directory) = exchange.uri().filter(|directory| implied.contains(*directory)) else { continue };
+        match trace.outcome(exchange) {
+            Outcome::Result(_) => judgement.holds(),
+            other => judgement.violated(
+                trace.place(exchange),
+                directory,
+                "the children of the directory, since a listed skill has files in it",
+                other.words(),
+            ),
+        }
+    }
+    judgement
+}
+
+/// A directory that its parent shows is answered, also when no manifest has a file in it.
+fn empty_directory(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    let implied = implied(trace);
+    let children = children(trace);
+    let shown: BTreeSet<&str> = children
+        .iter()
+        .filter(|child| child.is_directory())
+        .filter_map(Child::uri)
+        .filter(|uri| !implied.contains(*uri) && !uri.ends_with('/'))
+        .collect();
+    judgement.unexercised = Some("no directory without files was seen".to_owned());
+    for exchange in walked(trace).filter(|exchange| exchange.cursor().is_none()) {
+        let Some(directory) = exchange.uri().filter(|directory| shown.contains(directory)) else { continue };
+        match trace.outcome(exchange) {
+            Outcome::Result(_) => judgement.holds(),
+            other => judgement.violated(
+                trace.place(exchange),
+                directory,
+                "an answer, empty if need be, since the parent shows the directory",
+                other.words(),
+            ),
+        }
+    }
+    judgement
+}
+
+/// A child's URI is that of the directory and one segment more.
+fn direct_children(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for child in children(trace) {
+        let Some(uri) = child.uri() else { continue };
+        if uri::child_segment(child.directory, uri).is_some() {
+            judgement.holds();
+        } else {
+            judgement.violated(
+                child.at.child(&[&"uri"]),
+                uri,
+                format!("{} and one segment", child.directory),
+                uri,
+            );
+        }
+    }
+    judgement
+}
+
+/// Directories are written without a slash at the end.
+fn no_trailing_slash(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for child in children(trace) {
+        let Some(uri) = child.uri() else { continue };
+        if uri.ends_with('/') {
+            judgement.violated(child.at.child(&[&"uri"]), uri, "no trailing slash", uri);
+        } else {
+            judgement.holds();
+        }
+    }
+    judgement
+}
+
+/// A child that holds files is shown as a directory, one that is a file is not.
+fn subdir_mimetype(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    let implied = implied(trace);
+    for child in children(trace) {
+        let Some(uri) = child.uri() else { continue };
+        if !implied.contains(uri.trim_end_matches('/')) {
+            continue;
+        }
+        if child.is_directory() {
+            judgement.holds();
+        } else {
+            judgement.violated(
+                child.at.child(&[&"mimeType"]),
+                uri,
+                format!("mimeType {DIRECTORY_TYPE}"),
+                describe(child.value.get("mimeType")),
+            );
+        }
+    }
+    judgement
+}
+
+/// Pages of a directory lead on and come to an end, and show each child once.
+fn pagination(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = listing::walk_ends(trace, METHOD);
+    if !judgement.findings.is_empty() {
+        return judgement;
+    }
+    let mut shown: HashMap<(&str, &str, bool), usize> = HashMap::new();
+    for exchange in walked(trace) {
+        let items = trace.result(exchange).and_then(|result| result.get("resources")).and_then(Value::as_array);
+        let parent = exchange.name.as_deref() == Some(WALKED[1]);
+        for (index, item) in items.into_iter().flatten().enumerate() {
+            let (Some(directory), Some(uri)) = (exchange.uri(), item.get("uri").and_then(Value::as_str)) else { continue };
+            let count = shown.entry((directory, uri, parent)).or_default();
+            *count += 1;
+            if *count == 2 {
+                judgement.violated(
+                    trace.place_at(exchange, &format!("/result/resources/{index}")),
+                    format!("{METHOD} {directory}"),
+                    "each child on one page",
+                    format!("{uri} again"),
+                );
+            }
+        }
+    }
+    judgement
+}
+
+/// A cursor that the server never gave is refused.
+fn unknown_cursor(trace: &Evidence<'_>) -> Judgement {
+    refused(trace, &["directory-unknown-cursor"])
+}
+
+/// Probes of these names are refused with -32602.
+fn refused(trace: &Evidence<'_>, names: &[&str]) -> Judgement {
+    let mut judgement = Judgement::new();
+    if !is_registered(trace) {
+        return judgement;
+    }
+    for exchange in names.iter().flat_map(|name| trace.named(name)) {
+        if trace.error_code(exchange) == Some(INVALID_PARAMS) {
+            judgement.holds();
+        } else {
+            judgement.violated(
+                trace.place(exchange),
+                exchange.subject(),
+                "error -32602",
+                trace.outcome(exchange).words(),
+            );
+        }
+    }
+    judgement
+}
+
+/// Walking the directories of a skill shows the files of its manifest, no more and no fewer.
+fn complete(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    let normal = |uri: &str| uri::normalize(uri).unwrap_or_else(|| uri.to_owned());
+    let children = children(trace);
+    let mut by_directory: BTreeMap<&str, Vec<&Child<'_>>> = BTreeMap::new();
+    for child in &children {
+        by_directory.entry(child.directory).or_default().push(child);
+    }
+    let answered: BTreeSet<&str> = walked(trace)
+        .filter(|exchange| trace.result(exchange).is_some())
+        .filter_map(Exchange::uri)
+        .collect();
+    let manifests = manifests(trace);
+    for entry in trace.listing() {
+        let Some(root) = entry.uri().and_then(uri::skill_root) else { continue };
+        let Some(manifest) = entry.uri().and_then(|uri| manifests.get(uri)) else { continue };
+        // Files that a walk from the root shows; `None` when a directory on the way did not answer.
+        let mut files: BTreeMap<String, &Child<'_>> = BTreeMap::new();
+        let mut open = vec![root];
+        let mut whole = true;
+        let mut seen = BTreeSet::new();
+        while let Some(directory) = open.pop() {
+            whole &= answered.contains(directory);
+            if !seen.insert(directory) {
+                continue;
+            }
+            for child in by_directory.get(directory).into_iter().flatten() {
+                let Some(uri) = child.value.get("uri").and_then(Value::as_str) else { continue };
+                let below = manifest.range(format!("{}/", normal(uri))..).next();
+                let holds_files = below.is_some_and(|file| file.starts_with(&format!("{}/", normal(uri))));
+                if child.is_directory() || holds_files || uri.ends_with('/') {
+                    open.push(uri);
+                } else {
+                    files.insert(normal(uri), child);
+                }
+            }
+        }
+        if !whole {
+            continue;
+        }
+        for (uri, child) in &files {
+            if manifest.contains(uri) {
+                judgement.holds();
+            } else {
+                judgement.violated(
+                    child.at.clone(),
+                    uri,
+                    format!("only files of the manifest of {root}"),
+                    "a file that the manifest lacks",
+                );
+            }
+        }
+        for item in entry.items() {
+            let Some(uri) = item.uri() else { continue };
+            if uri::within(root, uri).is_ok() && !files.contains_key(&normal(uri)) {
+                judgement.violated(
+                    item.at.clone(),
+                    uri,
+                    format!("the file shown by a walk over the directories of {root}"),
+                    "not shown",
+                );
+            }
+        }
+    }
+    judgement
+}
+
+/// The files that any entry of a skill lists, by the skill's URI: a skill may gain a file between
+/// two walks.
+fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, BTreeSet<String>> {
+    let mut manifests: HashMap<&str, BTreeSet<String>> = HashMap::new();
+    let with_files = |entry: &&Entry<'_>| entry.value.get("resources").is_some_and(Value::is_array);
+    for entry in trace.entries().iter().filter(with_files) {
+        let Some(uri) = entry.uri() else { continue };
+        let items = entry.items();
+        let files = items.iter().filter_map(|item| item.uri());
+        manifests
+            .entry(uri)
+            .or_default()
+            .extend(files.map(|file| uri::normalize(file).unwrap_or_else(|| file.to_owned())));
+    }
+    manifests
+}

@@ -1,0 +1,114 @@
+//! Skill entries and manifest items, wherever they stand in a trace.
+
+use serde_json::Value;
+
+use crate::wire::json;
+use crate::wire::trace::{Exchange, Place};
+
+/// A skill entry, wherever it stands.
+#[derive(Debug, Clone)]
+pub struct Entry<'a> {
+    /// The entry; not always an object.
+    pub value: &'a Value,
+    /// Where it stands.
+    pub at: Place,
+    /// The answer that holds it.
+    pub exchange: &'a Exchange,
+}
+
+/// An item of an entry's `resources` array.
+#[derive(Debug, Clone)]
+pub struct Item<'a> {
+    /// The item; not always an object.
+    pub value: &'a Value,
+    /// Where it stands.
+    pub at: Place,
+}
+
+impl<'a> Entry<'a> {
+    /// `uri`, when it is a string.
+    pub fn uri(&self) -> Option<&'a str> {
+        self.value.get("uri")?.as_str()
+    }
+
+    /// What findings about this entry are about: its URI, or its place in the listing.
+    pub fn subject(&self) -> String {
+        self.uri().map_or_else(|| format!("entry at {}", self.at.pointer), str::to_owned)
+    }
+
+    /// The URI, or the whole entry as text where it has none.
+    pub fn subject_uri(&self) -> String {
+        self.uri().map_or_else(|| self.value.to_string(), str::to_owned)
+    }
+
+    /// `frontmatter`, when it is an object.
+    pub fn frontmatter(&self) -> Option<&'a Value> {
+        self.value.get("frontmatter").filter(|value| value.is_object())
+    }
+
+    /// Whether `resources` is the string `"dynamic"`.
+    pub fn is_dynamic(&self) -> bool {
+        self.value.get("resources").and_then(Value::as_str) == Some("dynamic")
+    }
+
+    /// The items of `resources`, when it is an array.
+    pub fn items(&self) -> Vec<Item<'a>> {
+        let items = self.value.get("resources").and_then(Value::as_array);
+        items
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .map(|(index, value)| Item {
+                value,
+                at: self.at.child(&[&"resources", &index]),
+            })
+            .collect()
+    }
+}
+
+impl<'a> Item<'a> {
+    /// `uri`, when it is a string.
+    pub fn uri(&self) -> Option<&'a str> {
+        self.value.get("uri")?.as_str()
+    }
+
+    /// `digest`, when it has the form that the SEP asks for.
+    pub fn digest(&self) -> Option<&'a str> {
+        let digest = self.value.get("digest")?.as_str()?;
+        is_digest(digest).then_some(digest)
+    }
+
+    /// `size`, when it is a non-negative integer.
+    pub fn size(&self) -> Option<u64> {
+        size_of(self.value.get("size")?)
+    }
+
+    /// What findings about this item are about: its URI, or its place.
+    pub fn subject(&self) -> String {
+        self.uri().map_or_else(|| format!("item at {}", self.at.pointer), str::to_owned)
+    }
+}
+
+/// Whether a digest is written as `sha256:` and 64 lower-case hexadecimal digits.
+pub fn is_digest(digest: &str) -> bool {
+    digest.strip_prefix("sha256:").is_some_and(|hex| {
+        hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+/// A non-negative integer, also when it is spelled `2314.0`: JSON does not tell the two apart.
+pub fn size_of(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let float = value.as_f64()?;
+        (float >= 0.0 && float.fract() == 0.0 && float < 9e15).then_some(float as u64)
+    })
+}
+
+/// What a member is, for the "actual" of a finding.
+pub fn describe(value: Option<&Value>) -> String {
+    match value {
+        None => "absent".to_owned(),
+        Some(value) if value.is_null() => "null".to_owned(),
+        Some(value) => format!("{}: {}", json::type_name(value), json::excerpt(value, 100)),
+    }
+}

@@ -1,0 +1,212 @@
+//! A trace with the views that checks share, each worked out once.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::ops::Deref;
+
+use serde_json::Value;
+
+use super::entries::Entry;
+use crate::model::frontmatter::{self, Document, NoBlock};
+use crate::verdict::Judgement;
+use crate::wire::content::{Body, Content};
+use crate::wire::trace::{Exchange, Place, Trace};
+
+/// What a check looks at: a trace, and views of it.
+pub struct Evidence<'a> {
+    trace: &'a Trace,
+    entries: OnceCell<Vec<Entry<'a>>>,
+    walks: OnceCell<Vec<Vec<Entry<'a>>>>,
+    reads: OnceCell<HashMap<&'a str, Vec<Read<'a>>>>,
+    skillmds: OnceCell<Vec<Skillmd<'a>>>,
+}
+
+impl Deref for Evidence<'_> {
+    type Target = Trace;
+
+    fn deref(&self) -> &Trace {
+        self.trace
+    }
+}
+
+/// A file as it was read.
+#[derive(Debug, Clone)]
+pub struct Read<'a> {
+    /// The URI that was asked for.
+    pub uri: &'a str,
+    /// The content item for it.
+    pub content: &'a Content,
+    /// Where the item stands.
+    pub at: Place,
+}
+
+/// A SKILL.md as it was read, taken apart.
+#[derive(Debug)]
+pub struct Skillmd<'a> {
+    /// The URI that was asked for; also that of an entry.
+    pub uri: &'a str,
+    /// Where the content item stands.
+    pub at: Place,
+    /// Its frontmatter, or why there is none to be had.
+    pub frontmatter: Result<Document, NoFrontmatter>,
+}
+
+/// Why a SKILL.md has no frontmatter to judge.
+#[derive(Debug)]
+pub enum NoFrontmatter {
+    /// The file does not conform.
+    Faulty(String),
+    /// The file may conform; the harness keeps too little of it to say.
+    Unknown,
+}
+
+impl<'a> Evidence<'a> {
+    /// Wraps a trace.
+    pub fn new(trace: &'a Trace) -> Self {
+        Self {
+            trace,
+            entries: OnceCell::new(),
+            walks: OnceCell::new(),
+            reads: OnceCell::new(),
+            skillmds: OnceCell::new(),
+        }
+    }
+
+    /// The trace itself.
+    pub fn trace(&self) -> &'a Trace {
+        self.trace
+    }
+
+    /// Every entry of the trace: from listings, then from `skills/get`.
+    pub fn entries(&self) -> &[Entry<'a>] {
+        self.entries.get_or_init(|| {
+            let listed = self.trace.calls("skills/list").flat_map(|page| page_entries(self.trace, page));
+            let got = self.trace.calls("skills/get").filter_map(|exchange| got(self.trace, exchange));
+            listed.chain(got).collect()
+        })
+    }
+
+    /// The walks over the listing, each as its entries.
+    pub fn listings(&self) -> &[Vec<Entry<'a>>] {
+        self.walks.get_or_init(|| {
+            let walks = self.trace.walks("skills/list").into_iter();
+            walks.map(|pages| pages.into_iter().flat_map(|page| page_entries(self.trace, page)).collect()).collect()
+        })
+    }
+
+    /// The entries of the first walk.
+    pub fn listing(&self) -> &[Entry<'a>] {
+        self.listings().first().map_or(&[], Vec::as_slice)
+    }
+
+    /// Judges each walk over the listing, and keeps what is found in every one of them: in a
+    /// catalog that moves, pages of one walk may disagree, but not again and again.
+    pub fn in_every_listing(&self, judge: impl Fn(&[Entry<'a>], &mut Judgement)) -> Judgement {
+        let mut walks = self.listings().iter().map(|walk| {
+            let mut judgement = Judgement::new();
+            judge(walk, &mut judgement);
+            judgement
+        });
+        let mut first = walks.next().unwrap_or_default();
+        for later in walks {
+            first.findings.retain(|finding| later.findings.iter().any(|again| again.subject == finding.subject));
+        }
+        first
+    }
+
+    /// The entries of one answer of `skills/list`.
+    pub fn page_entries<'e>(&'e self, page: &'e Exchange) -> Vec<Entry<'e>> {
+        page_entries(self.trace, page)
+    }
+
+    /// The entry of a `skills/get` answer.
+    pub fn got<'e>(&'e self, exchange: &'e Exchange) -> Option<Entry<'e>> {
+        got(self.trace, exchange)
+    }
+
+    /// All files that were read, by URI; a file read twice has two.
+    pub fn reads(&self) -> &HashMap<&'a str, Vec<Read<'a>>> {
+        self.reads.get_or_init(|| {
+            let mut reads: HashMap<&str, Vec<Read<'_>>> = HashMap::new();
+            for exchange in self.trace.calls("resources/read") {
+                if let Some(read) = self.read_of(exchange) {
+                    reads.entry(read.uri).or_default().push(read);
+                }
+            }
+            reads
+        })
+    }
+
+    /// The content of an answer to `resources/read`: the item that carries the requested URI, or
+    /// the only one there is.
+    pub fn read_of(&self, exchange: &'a Exchange) -> Option<Read<'a>> {
+        let uri = exchange.uri()?;
+        let items = self.trace.result(exchange)?.get("contents")?.as_array()?;
+        let index = items
+            .iter()
+            .position(|item| item.get("uri").and_then(Value::as_str) == Some(uri))
+            .or((items.len() == 1).then_some(0))?;
+        Some(Read {
+            uri,
+            content: self.trace.contents(exchange).get(index)?,
+            at: self.trace.place_at(exchange, &format!("/result/contents/{index}")),
+        })
+    }
+
+    /// The SKILL.md files that were read, of every skill that an entry names.
+    pub fn skillmds(&self) -> &[Skillmd<'a>] {
+        self.skillmds.get_or_init(|| {
+            let mut uris: Vec<&str> = self.entries().iter().filter_map(Entry::uri).collect();
+            uris.sort_unstable();
+            uris.dedup();
+            let read = uris.into_iter().filter_map(|uri| self.reads().get_key_value(uri));
+            read.flat_map(|(uri, reads)| reads.iter().filter_map(|read| skillmd(uri, read))).collect()
+        })
+    }
+}
+
+fn page_entries<'a>(trace: &'a Trace, page: &'a Exchange) -> Vec<Entry<'a>> {
+    let skills = trace.result(page).and_then(|result| result.get("skills")).and_then(Value::as_array);
+    skills
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .map(|(index, value)| Entry {
+            value,
+            at: trace.place_at(page, &format!("/result/skills/{index}")),
+            exchange: page,
+        })
+        .collect()
+}
+
+fn got<'a>(trace: &'a Trace, exchange: &'a Exchange) -> Option<Entry<'a>> {
+    let value = trace.result(exchange)?.get("skill")?;
+    Some(Entry {
+        value,
+        at: trace.place_at(exchange, "/result/skill"),
+        exchange,
+    })
+}
+
+fn skillmd<'a>(uri: &'a str, read: &Read<'a>) -> Option<Skillmd<'a>> {
+    let Body::Bytes { len, utf8, .. } = read.content.body else { return None };
+    let opening = &read.content.opening;
+    let complete = opening.len() as u64 == len;
+    let frontmatter = if !utf8 {
+        Err(NoFrontmatter::Faulty("the file is not UTF-8".to_owned()))
+    } else if opening.is_empty() {
+        Err(NoFrontmatter::Faulty("the file does not open with a line `---`".to_owned()))
+    } else {
+        match frontmatter::block(opening, complete) {
+            Ok(yaml) => frontmatter::read(yaml)
+                .map_err(|error| NoFrontmatter::Faulty(format!("the YAML does not parse: {error}"))),
+            Err(NoBlock::TooLong) => Err(NoFrontmatter::Unknown),
+            Err(why) => Err(NoFrontmatter::Faulty(why.to_string())),
+        }
+    };
+    Some(Skillmd {
+        uri,
+        at: read.at.clone(),
+        frontmatter,
+    })
+}

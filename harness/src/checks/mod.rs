@@ -1,0 +1,108 @@
+//! The checks: pure functions from a trace to findings.
+//!
+//! A check never sees a transport, a clock or a file system. Level, wording and section of its
+//! requirement stand in `sep-2640.yaml` under the same id; the reference server has at least one
+//! fault of the same name that makes exactly this check fail.
+
+pub mod capability;
+pub mod conversation;
+pub mod directory;
+pub mod entries;
+pub mod entry;
+pub mod evidence;
+pub mod integrity;
+pub mod listing;
+pub mod metadata;
+pub mod naming;
+pub mod reading;
+pub mod result;
+pub mod retrieval;
+pub mod robustness;
+pub mod skillmd;
+
+use self::evidence::Evidence;
+use crate::verdict::{Judgement, Side};
+
+/// One check.
+pub struct Check {
+    /// Its id; also the id of its requirement rows and of its fault.
+    pub id: &'static str,
+    /// The side that it judges.
+    pub side: Side,
+    /// What must be declared for the requirement to bind.
+    pub needs: Needs,
+    /// Checks whose findings explain findings of this one that have the same subject.
+    pub after: &'static [&'static str],
+    /// The judgement.
+    pub judge: fn(&Evidence<'_>) -> Judgement,
+}
+
+/// What must be declared for a requirement to bind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing: the check itself looks at what is declared.
+    Nothing,
+    /// The extension.
+    Extension,
+    /// The extension with `directoryRead: true`.
+    DirectoryRead,
+}
+
+impl Check {
+    /// A server check that needs the extension; the usual case.
+    const fn server(id: &'static str, judge: fn(&Evidence<'_>) -> Judgement) -> Self {
+        Self {
+            id,
+            side: Side::Server,
+            needs: Needs::Extension,
+            after: &[],
+            judge,
+        }
+    }
+
+    /// The same check after others.
+    const fn after(mut self, after: &'static [&'static str]) -> Self {
+        self.after = after;
+        self
+    }
+
+    /// The same check with other needs.
+    const fn needs(mut self, needs: Needs) -> Self {
+        self.needs = needs;
+        self
+    }
+}
+
+const FILES: &[&[Check]] = &[
+    capability::CHECKS,
+    conversation::CHECKS,
+    listing::CHECKS,
+    entry::CHECKS,
+    naming::CHECKS,
+    skillmd::CHECKS,
+    integrity::CHECKS,
+    retrieval::CHECKS,
+    reading::CHECKS,
+    directory::CHECKS,
+    metadata::CHECKS,
+    result::CHECKS,
+    robustness::CHECKS,
+];
+
+/// All checks of a side, in the order in which they are reported.
+pub fn all(side: Side) -> Vec<&'static Check> {
+    FILES
+        .iter()
+        .copied()
+        .flatten()
+        .filter(|check| check.side == side)
+        .collect()
+}
+
+/// Finds a check by its id.
+pub fn find(id: &str) -> Option<&'static Check> {
+    [Side::Server, Side::Host]
+        .into_iter()
+        .flat_map(all)
+        .find(|check| check.id == id)
+}

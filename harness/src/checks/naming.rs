@@ -1,0 +1,250 @@
+//! Names and URIs of skills and their files. Sections "Resource Mapping" and "Nested Skills".
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::Check;
+use super::entries::{Entry, Item};
+use super::evidence::Evidence;
+use crate::model::{format, uri};
+use crate::verdict::Judgement;
+
+/// The checks of this file.
+pub const CHECKS: &[Check] = &[
+    Check::server("sep-2640-entry-uri-names-skillmd", names_skillmd),
+    Check::server("sep-2640-skill-uri-scheme", scheme),
+    Check::server("sep-2640-uri-valid", valid),
+    Check::server("sep-2640-authority-reg-name", reg_name).after(&["sep-2640-uri-valid"]),
+    Check::server("sep-2640-prefix-segments-valid", prefix_segments),
+    Check::server("sep-2640-final-segment-equals-name", final_segment)
+        .after(&["sep-2640-entry-uri-names-skillmd", "sep-2640-skillmd-frontmatter"]),
+    Check::server("sep-2640-entry-uri-matches-frontmatter-name", entry_name)
+        .after(&["sep-2640-entry-uri-names-skillmd", "sep-2640-final-segment-equals-name"]),
+    Check::server("sep-2640-name-naming-rules", naming_rules),
+    Check::server("sep-2640-name-ascii", ascii).after(&["sep-2640-name-naming-rules"]),
+    Check::server("sep-2640-resources-uri-within-skill", within),
+    Check::server("sep-2640-resources-nested-completeness", nested_complete),
+    Check::server("sep-2640-nested-digests-equal", digests_equal),
+];
+
+/// Judges every entry that has a URI.
+fn each_entry(trace: &Evidence<'_>, judge: impl Fn(&Entry<'_>, &str) -> Result<bool, (String, String)>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for entry in trace.entries() {
+        let Some(uri) = entry.uri() else { continue };
+        match judge(&entry, uri) {
+            Ok(true) => judgement.holds(),
+            Ok(false) => {}
+            Err((expected, actual)) => {
+                judgement.violated(entry.at.child(&[&"uri"]), uri, expected, actual);
+            }
+        }
+    }
+    judgement
+}
+
+/// The URI ends in `/SKILL.md`, in that spelling.
+fn names_skillmd(trace: &Evidence<'_>) -> Judgement {
+    each_entry(trace, |_, uri| match uri::skill_root(uri) {
+        Some(_) => Ok(true),
+        None => Err(("a URI that ends in /SKILL.md".into(), uri.into())),
+    })
+}
+
+/// Skills stand under `skill://`.
+fn scheme(trace: &Evidence<'_>) -> Judgement {
+    each_entry(trace, |_, uri| {
+        let scheme = uri.split_once(':').map_or("", |(scheme, _)| scheme);
+        if scheme.eq_ignore_ascii_case("skill") {
+            Ok(true)
+        } else {
+            Err(("the skill:// scheme".into(), format!("{scheme}://")))
+        }
+    })
+}
+
+/// Entry and manifest URIs are valid. What is wrong with prefix segments only is for
+/// `sep-2640-prefix-segments-valid` and `sep-2640-authority-reg-name`.
+fn valid(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for entry in trace.entries() {
+        let root = entry.uri().and_then(uri::skill_root);
+        let items = entry.items();
+        let own = entry.uri().map(|uri| (uri, entry.at.child(&[&"uri"])));
+        let named = items.iter().filter_map(|item| Some((item.uri()?, item.at.child(&[&"uri"]))));
+        for (uri, at) in own.into_iter().chain(named) {
+            let shared = root.filter(|root| uri.starts_with(&format!("{root}/")));
+            let fault = match shared {
+                Some(root) => uri::faults(uri, root).name_on,
+                None => uri::check(uri).err(),
+            };
+            match fault {
+                None => judgement.holds(),
+                Some(why) => judgement.violated(at, uri, "a valid URI (RFC 3986)", why),
+            }
+        }
+    }
+    judgement
+}
+
+/// The first segment is a reg-name.
+fn reg_name(trace: &Evidence<'_>) -> Judgement {
+    part(trace, "a first segment that is a reg-name (RFC 3986)", |faults| faults.first)
+}
+
+/// Prefix segments after the first are valid path segments.
+fn prefix_segments(trace: &Evidence<'_>) -> Judgement {
+    part(trace, "prefix segments that are valid path segments (RFC 3986)", |faults| faults.prefix)
+}
+
+fn part(trace: &Evidence<'_>, expected: &str, part: fn(uri::Faults) -> Option<String>) -> Judgement {
+    each_entry(trace, |_, uri| {
+        let Some(root) = uri::skill_root(uri) else { return Ok(false) };
+        match part(uri::faults(uri, root)) {
+            None => Ok(true),
+            Some(why) => Err((expected.into(), why)),
+        }
+    })
+}
+
+/// The last segment equals the name inside the file.
+fn final_segment(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for skillmd in trace.skillmds() {
+        let Some(segment) = uri::skill_name(skillmd.uri) else { continue };
+        let Ok(document) = &skillmd.frontmatter else { continue };
+        match document.get("name").and_then(|name| name.as_str()) {
+            None => {}
+            Some(name) if name == segment => judgement.holds(),
+            Some(name) => judgement.violated(
+                skillmd.at.clone(),
+                skillmd.uri,
+                format!("`name: {segment}` in SKILL.md, as in its URI"),
+                format!("name: {name}"),
+            ),
+        }
+    }
+    judgement
+}
+
+/// The last segment equals the name in the entry.
+fn entry_name(trace: &Evidence<'_>) -> Judgement {
+    each_entry(trace, |entry, uri| {
+        let name = entry.frontmatter().and_then(|frontmatter| frontmatter.get("name")).and_then(|name| name.as_str());
+        let (Some(segment), Some(name)) = (uri::skill_name(uri), name) else { return Ok(false) };
+        if segment == name {
+            Ok(true)
+        } else {
+            Err((format!("frontmatter.name {segment}, the last segment of the skill path"), name.into()))
+        }
+    })
+}
+
+/// The name in the URI follows the naming rules.
+fn naming_rules(trace: &Evidence<'_>) -> Judgement {
+    each_entry(trace, |_, uri| {
+        let Some(name) = uri::skill_name(uri) else { return Ok(false) };
+        match format::name_faults(&name) {
+            faults if faults.is_empty() => Ok(true),
+            faults => Err((
+                "1 to 64 lower-case letters, digits and single hyphens inside".into(),
+                format!("{name}: {}", faults.join(", ")),
+            )),
+        }
+    })
+}
+
+/// The letters of the name are ASCII.
+fn ascii(trace: &Evidence<'_>) -> Judgement {
+    each_entry(trace, |_, uri| {
+        let Some(name) = uri::skill_name(uri) else { return Ok(false) };
+        if name.is_ascii() { Ok(true) } else { Err(("letters a to z".into(), name)) }
+    })
+}
+
+/// Every item lies inside the skill.
+fn within(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for entry in trace.entries() {
+        let Some(own) = entry.uri() else { continue };
+        let Some(root) = own.rsplit_once('/').map(|(root, _)| root) else { continue };
+        for item in entry.items() {
+            let Some(uri) = item.uri() else { continue };
+            // What is no URI at all is judged by `sep-2640-uri-valid`; containment needs one.
+            if uri == own || uri::check(uri).is_err() && uri.starts_with(&format!("{root}/")) {
+                judgement.holds();
+                continue;
+            }
+            match uri::within(root, uri) {
+                Ok(()) => judgement.holds(),
+                Err(why) => judgement.violated(
+                    item.at.child(&[&"uri"]),
+                    uri,
+                    format!("a file inside {root}"),
+                    format!("{uri}: {why}"),
+                ),
+            }
+        }
+    }
+    judgement
+}
+
+/// The files of a listed nested skill stand in the enclosing manifest as well.
+fn nested_complete(trace: &Evidence<'_>) -> Judgement {
+    trace.in_every_listing(|walk, judgement| {
+        // Sorted by root, the skills inside a skill follow it.
+        let by_root: BTreeMap<String, &Entry<'_>> = walk
+            .iter()
+            .filter(|entry| !entry.items().is_empty())
+            .filter_map(|entry| Some((format!("{}/", uri::skill_root(entry.uri()?)?), entry)))
+            .collect();
+        for (root, outer) in &by_root {
+            let nested = by_root
+                .range(root.clone()..)
+                .skip(1)
+                .take_while(|(inner, _)| inner.starts_with(root.as_str()));
+            let items = outer.items();
+            let listed: HashSet<&str> = items.iter().filter_map(Item::uri).collect();
+            for (_, inner) in nested {
+                for uri in inner.items().iter().filter_map(Item::uri) {
+                    if listed.contains(uri) || !uri.starts_with(root.as_str()) {
+                        judgement.holds();
+                    } else {
+                        judgement.violated(
+                            outer.at.child(&[&"resources"]),
+                            uri,
+                            format!("the file in the manifest of {} too, which encloses it", outer.subject()),
+                            "absent there",
+                        );
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// A file that stands in several entries of one listing has one digest and one size.
+fn digests_equal(trace: &Evidence<'_>) -> Judgement {
+    trace.in_every_listing(|walk, judgement| {
+        let mut promised: HashMap<&str, (String, String)> = HashMap::new();
+        for entry in walk {
+            for item in entry.items() {
+                let (Some(uri), Some(digest)) = (item.uri(), item.digest()) else { continue };
+                let size = item.size().map_or_else(|| "no size".to_owned(), |size| format!("{size} bytes"));
+                let promise = format!("{digest}, {size}");
+                match promised.get(uri) {
+                    None => {
+                        promised.insert(uri, (entry.subject(), promise));
+                    }
+                    Some((holder, _)) if *holder == entry.subject() => {}
+                    Some((_, earlier)) if *earlier == promise => judgement.holds(),
+                    Some((holder, earlier)) => judgement.violated(
+                        item.at.clone(),
+                        uri,
+                        format!("{earlier}, as in the entry of {holder}"),
+                        promise,
+                    ),
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,243 @@
+//! `resources/read` of skill files. Section "Reading Skill Content".
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde_json::Value;
+
+use super::Check;
+use super::entries::{Entry, Item, describe};
+use super::evidence::Evidence;
+use crate::verdict::Judgement;
+use crate::wire::content::Body;
+use crate::wire::jsonrpc::{HEADER_MISMATCH, INVALID_PARAMS, RESOURCE_NOT_FOUND};
+use crate::wire::trace::{Exchange, Outcome};
+use crate::wire::{Revision, Transport};
+
+/// The checks of this file.
+pub const CHECKS: &[Check] = &[
+    Check::server("sep-2640-skillmd-required", skillmd_required),
+    Check::server("sep-2640-resources-readable", resources_readable),
+    Check::server("sep-2640-read-no-empty-contents", no_empty_contents),
+    Check::server("sep-2640-read-content-for-uri", content_for_uri),
+    Check::server("sep-2640-read-single-content", single_content),
+    Check::server("sep-2640-read-content-wellformed", content_wellformed),
+    Check::server("sep-2640-read-unknown-file-invalid-params", unknown_file)
+        .after(&["sep-2640-read-no-empty-contents", "sep-2640-error-wellformed"]),
+    Check::server("sep-2640-read-malformed-params", malformed_params).after(&["sep-2640-error-wellformed"]),
+    Check::server("sep-2640-read-traversal", traversal),
+    Check::server("sep-2640-file-mimetype", file_mimetype),
+];
+
+/// The name of the exchanges that read what entries name.
+const READ_FILE: &str = "read-file";
+
+/// URIs of listed skills; only those that the last walk still lists need to be there.
+fn still_listed<'a>(trace: &'a Evidence<'_>) -> (HashSet<&'a str>, HashSet<&'a str>) {
+    let last = trace.listings().last().map_or(&[][..], Vec::as_slice);
+    let skills: HashSet<&str> = last.iter().filter_map(Entry::uri).collect();
+    let files = last.iter().flat_map(Entry::items).filter_map(|item| item.uri()).collect();
+    (skills, files)
+}
+
+/// Every SKILL.md that an entry names reads back.
+fn skillmd_required(trace: &Evidence<'_>) -> Judgement {
+    let (skills, _) = still_listed(trace);
+    reads_back(trace, |uri| skills.contains(uri))
+}
+
+/// Every other file of the manifests reads back.
+fn resources_readable(trace: &Evidence<'_>) -> Judgement {
+    let (skills, files) = still_listed(trace);
+    reads_back(trace, |uri| files.contains(uri) && !skills.contains(uri))
+}
+
+fn reads_back(trace: &Evidence<'_>, concerns: impl Fn(&str) -> bool) -> Judgement {
+    let mut judgement = Judgement::new();
+    for exchange in trace.named(READ_FILE) {
+        let Some(uri) = exchange.uri().filter(|uri| concerns(uri)) else { continue };
+        match trace.outcome(exchange) {
+            Outcome::Result(_) => judgement.holds(),
+            other => judgement.violated(trace.place(exchange), uri, "the file, since an entry names it", other.words()),
+        }
+    }
+    judgement
+}
+
+/// Results of reads; a read may ask for input instead.
+fn results<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = (&'a Exchange, &'a Value)> {
+    trace
+        .calls("resources/read")
+        .filter_map(|exchange| Some((exchange, trace.result(exchange)?)))
+        .filter(|(_, result)| result.get("resultType").and_then(Value::as_str) != Some("input_required"))
+}
+
+fn contents(result: &Value) -> Option<&Vec<Value>> {
+    result.get("contents").and_then(Value::as_array)
+}
+
+/// No result is empty.
+fn no_empty_contents(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for (exchange, result) in results(trace) {
+        match contents(result) {
+            Some(items) if items.is_empty() => judgement.violated(
+                trace.place_at(exchange, "/result/contents"),
+                exchange.subject(),
+                "the file, or an error where there is none",
+                "an empty `contents` array",
+            ),
+            _ => judgement.holds(),
+        }
+    }
+    judgement
+}
+
+/// An item carries the URI that was asked for.
+fn content_for_uri(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for (exchange, result) in results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE)) {
+        let (Some(items), Some(asked)) = (contents(result), exchange.uri()) else { continue };
+        let uris: Vec<&str> = items.iter().filter_map(|item| item.get("uri")?.as_str()).collect();
+        if uris.contains(&asked) {
+            judgement.holds();
+        } else if !items.is_empty() {
+            judgement.violated(
+                trace.place_at(exchange, "/result/contents/0/uri"),
+                asked,
+                asked,
+                if uris.is_empty() { "no `uri`".to_owned() } else { uris.join(", ") },
+            );
+        }
+    }
+    judgement
+}
+
+/// A file is one item.
+fn single_content(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for (exchange, result) in results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE)) {
+        match contents(result).map(Vec::len) {
+            Some(1) => judgement.holds(),
+            Some(count) if count > 1 => judgement.violated(
+                trace.place_at(exchange, "/result/contents"),
+                exchange.subject(),
+                "one item",
+                format!("{count} items"),
+            ),
+            _ => {}
+        }
+    }
+    judgement
+}
+
+/// An item has `text`, or `blob` in base64.
+fn content_wellformed(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for (exchange, result) in results(trace) {
+        if contents(result).is_none() {
+            judgement.violated(
+                trace.place_at(exchange, "/result"),
+                exchange.subject(),
+                "a `contents` array",
+                describe(result.get("contents")),
+            );
+        }
+        for (index, content) in trace.contents(exchange).iter().enumerate() {
+            match &content.body {
+                Body::Bytes { .. } => judgement.holds(),
+                Body::Unreadable(why) => judgement.violated(
+                    trace.place_at(exchange, &format!("/result/contents/{index}")),
+                    exchange.subject(),
+                    "`text` as a string, or `blob` as base64",
+                    why,
+                ),
+            }
+        }
+    }
+    judgement
+}
+
+/// A file that is not served is an error.
+fn unknown_file(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    let legacy = trace.revision == Revision::Legacy;
+    for exchange in trace.named("unknown-file") {
+        match trace.error_code(exchange) {
+            Some(INVALID_PARAMS) => judgement.holds(),
+            Some(RESOURCE_NOT_FOUND) if legacy => judgement.holds(),
+            _ => judgement.violated(
+                trace.place(exchange),
+                exchange.subject(),
+                if legacy { "error -32602 or -32002" } else { "error -32602" },
+                trace.outcome(exchange).words(),
+            ),
+        }
+    }
+    judgement
+}
+
+/// A missing or mistyped `uri` is an error of the parameters.
+fn malformed_params(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    // Without a string there is no Mcp-Name header to send, which HTTP servers refuse first.
+    let headers = trace.transport == Transport::Http;
+    for exchange in trace.named("read-malformed") {
+        match trace.error_code(exchange) {
+            Some(INVALID_PARAMS) => judgement.holds(),
+            Some(HEADER_MISMATCH) if headers => {}
+            _ => judgement.violated(
+                trace.place(exchange),
+                exchange.subject(),
+                "error -32602",
+                trace.outcome(exchange).words(),
+            ),
+        }
+    }
+    judgement
+}
+
+/// Climbing out of a skill leads nowhere.
+fn traversal(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    // Bytes that are served anyway are not from outside, whatever way led to them.
+    let mut known: BTreeSet<String> =
+        trace.entries().iter().flat_map(Entry::items).filter_map(|item: Item<'_>| item.digest().map(str::to_owned)).collect();
+    known.extend(trace.named(READ_FILE).flat_map(|exchange| trace.contents(exchange)).filter_map(|content| content.digest()));
+    for exchange in trace.named("traversal") {
+        let foreign = trace.contents(exchange).iter().filter_map(|content| content.digest()).find(|digest| !known.contains(digest));
+        match foreign {
+            None => judgement.holds(),
+            Some(digest) => judgement.violated(
+                trace.place_at(exchange, "/result/contents"),
+                exchange.subject(),
+                "an error, or a file that the server lists",
+                format!("content that no entry names ({digest})"),
+            ),
+        }
+    }
+    judgement
+}
+
+/// What is not text is not announced as text.
+fn file_mimetype(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for (exchange, result) in results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE)) {
+        let items = contents(result).into_iter().flatten();
+        for (index, (item, content)) in items.zip(trace.contents(exchange)).enumerate() {
+            let Some(mime) = item.get("mimeType").and_then(Value::as_str) else { continue };
+            match content.body {
+                Body::Bytes { utf8: false, .. } if mime.starts_with("text/") && !mime.contains("charset") => {
+                    judgement.violated(
+                        trace.place_at(exchange, &format!("/result/contents/{index}/mimeType")),
+                        exchange.subject(),
+                        "a type that fits bytes which are not UTF-8 text",
+                        mime,
+                    );
+                }
+                Body::Bytes { .. } => judgement.holds(),
+                Body::Unreadable(_) => {}
+            }
+        }
+    }
+    judgement
+}

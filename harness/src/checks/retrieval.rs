@@ -1,0 +1,291 @@
+//! `skills/get`. Section "Getting a Skill".
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Check;
+use super::entries::{Entry, describe};
+use super::evidence::Evidence;
+use crate::model::uri;
+use crate::verdict::Judgement;
+use crate::wire::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use crate::wire::trace::{Exchange, Outcome};
+
+/// The checks of this file.
+pub const CHECKS: &[Check] = &[
+    Check::server("sep-2640-skills-get-implemented", implemented),
+    Check::server("sep-2640-skills-get-answers-listed", answers_listed).after(&[IMPLEMENTED]),
+    Check::server("sep-2640-skills-get-answers-unlisted", answers_unlisted).after(&[IMPLEMENTED]),
+    Check::server("sep-2640-skills-get-entry-shape", entry_shape).after(&[IMPLEMENTED]),
+    Check::server("sep-2640-skills-get-no-cursor", no_cursor).after(&[IMPLEMENTED]),
+    Check::server("sep-2640-skills-get-uri-echo", uri_echo).after(&[IMPLEMENTED]),
+    Check::server("sep-2640-skills-get-equals-list", equals_list).after(&[
+        IMPLEMENTED,
+        "sep-2640-skills-get-uri-echo",
+        "sep-2640-skills-list-entry-atomic",
+    ]),
+    Check::server("sep-2640-skills-get-unknown-uri-invalid-params", |trace| refused(trace, "absent-skill"))
+        .after(PROBE_AFTER),
+    Check::server("sep-2640-skills-get-file-invalid-params", |trace| refused(trace, "get-file")).after(PROBE_AFTER),
+    Check::server("sep-2640-skills-get-directory-invalid-params", |trace| refused(trace, "get-directory"))
+        .after(PROBE_AFTER),
+    Check::server("sep-2640-skills-get-non-skill-invalid-params", |trace| refused(trace, "get-non-skill"))
+        .after(PROBE_AFTER),
+    Check::server("sep-2640-skills-get-malformed-params", |trace| refused(trace, "get-malformed")).after(PROBE_AFTER),
+    Check::server("sep-2640-skills-get-hostile-uri", |trace| refused(trace, "get-hostile")).after(PROBE_AFTER),
+    Check::server("sep-2640-skills-get-uri-variant", uri_variant).after(PROBE_AFTER),
+];
+
+const GET: &str = "skills/get";
+const IMPLEMENTED: &str = "sep-2640-skills-get-implemented";
+const PROBE_AFTER: &[&str] =
+    &[IMPLEMENTED, "sep-2640-error-wellformed", "sep-2640-alive-after-malformed"];
+/// Statuses with which HTTP itself may turn away what is too long.
+const TOO_LONG: [u16; 3] = [413, 414, 431];
+
+/// Well-formed calls, for which "method not found" cannot be the answer of a server that has it.
+fn well_formed<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
+    trace.calls(GET).filter(|exchange| {
+        matches!(exchange.name.as_deref(), Some("get-listed" | "get-named" | "absent-skill"))
+    })
+}
+
+fn is_implemented(trace: &Evidence<'_>) -> bool {
+    well_formed(trace).any(|exchange| trace.error_code(exchange) != Some(METHOD_NOT_FOUND))
+}
+
+/// The method is there, whatever the listing holds.
+fn implemented(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    let Some(first) = well_formed(trace).next() else { return judgement };
+    if is_implemented(trace) {
+        judgement.holds();
+    } else {
+        judgement.violated(trace.place(first), GET, "the method, as the declaration promises", trace.outcome(first).words());
+    }
+    judgement
+}
+
+/// Every listed skill is answered.
+fn answers_listed(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    if !is_implemented(trace) {
+        return judgement;
+    }
+    let last: BTreeSet<&str> = trace.listings().last().into_iter().flatten().filter_map(Entry::uri).collect();
+    for exchange in trace.named("get-listed") {
+        match trace.outcome(exchange) {
+            Outcome::Result(_) => judgement.holds(),
+            // A skill that left the catalog meanwhile need not be answered.
+            _ if exchange.uri().is_some_and(|uri| !last.contains(uri)) => {}
+            other => judgement.violated(trace.place(exchange), exchange.subject(), "the listed skill's entry", other.words()),
+        }
+    }
+    judgement
+}
+
+/// Skills that the user named are answered, listed or not.
+fn answers_unlisted(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    judgement.unexercised = Some("no unlisted skill was named with --skill".to_owned());
+    if !is_implemented(trace) {
+        return judgement;
+    }
+    let listed: BTreeSet<&str> = trace.listings().iter().flatten().filter_map(Entry::uri).collect();
+    for exchange in trace.named("get-named") {
+        if exchange.uri().is_some_and(|uri| listed.contains(uri)) {
+            continue;
+        }
+        match trace.outcome(exchange) {
+            Outcome::Result(_) => judgement.holds(),
+            other => judgement.violated(trace.place(exchange), exchange.subject(), "the skill's entry", other.words()),
+        }
+    }
+    judgement
+}
+
+/// Results of `skills/get` that are not requests for input.
+fn results<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = (&'a Exchange, &'a Value)> {
+    trace
+        .calls(GET)
+        .filter_map(|exchange| Some((exchange, trace.result(exchange)?)))
+        .filter(|(_, result)| result.get("resultType").and_then(Value::as_str) != Some("input_required"))
+}
+
+/// The entry stands under `skill`.
+fn entry_shape(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for (exchange, result) in results(trace) {
+        // What a probe should have been refused for is judged there.
+        if exchange.name.as_deref().is_none_or(|name| !name.starts_with("get-listed") && name != "get-named") {
+            continue;
+        }
+        match result.get("skill") {
+            Some(Value::Object(_)) => judgement.holds(),
+            other => judgement.violated(
+                trace.place_at(exchange, "/result"),
+                exchange.subject(),
+                "a `skill` object",
+                format!("`skill` is {}", describe(other)),
+            ),
+        }
+    }
+    judgement
+}
+
+/// One entry has no further page.
+fn no_cursor(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for (exchange, result) in results(trace) {
+        match result.get("nextCursor") {
+            None | Some(Value::Null) => judgement.holds(),
+            other => judgement.violated(
+                trace.place_at(exchange, "/result/nextCursor"),
+                GET,
+                "no nextCursor",
+                describe(other),
+            ),
+        }
+    }
+    judgement
+}
+
+/// The entry is that of the skill that was asked for.
+fn uri_echo(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for exchange in trace.named("get-listed").chain(trace.named("get-named")) {
+        let (Some(entry), Some(asked)) = (trace.got(exchange), exchange.uri()) else { continue };
+        match entry.uri() {
+            None => {}
+            Some(uri) if uri == asked => judgement.holds(),
+            Some(uri) => judgement.violated(entry.at.child(&[&"uri"]), asked, asked, uri),
+        }
+    }
+    judgement
+}
+
+/// List and get say the same of a skill.
+fn equals_list(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for exchange in trace.named("get-listed") {
+        let (Some(got), Some(asked)) = (trace.got(exchange), exchange.uri()) else { continue };
+        // A catalog may move between list and get: agreeing with one of the walks is enough.
+        let listed = trace.listings().iter().flatten().filter(|entry| entry.uri() == Some(asked));
+        let mut difference = None;
+        let mut agrees = false;
+        for entry in listed {
+            match differs(entry, &got) {
+                None => agrees = true,
+                Some(found) => difference = difference.or(Some(found)),
+            }
+        }
+        if agrees {
+            judgement.holds();
+        } else if let Some((pointer, expected, actual)) = difference {
+            judgement.violated(
+                trace.place_at(exchange, &format!("/result/skill{pointer}")),
+                asked,
+                format!("as in skills/list: {expected}"),
+                actual,
+            );
+        }
+    }
+    judgement
+}
+
+/// The first difference between a listed entry and the one from `skills/get`: where, and both
+/// sides. The order of files and of members does not matter.
+fn differs(listed: &Entry<'_>, got: &Entry<'_>) -> Option<(String, String, String)> {
+    let member = |entry: &Entry<'_>, name: &str| entry.value.get(name).cloned();
+    let (a, b) = (member(listed, "frontmatter"), member(got, "frontmatter"));
+    if !same_json(a.as_ref(), b.as_ref()) {
+        return Some(("/frontmatter".into(), describe(a.as_ref()), describe(b.as_ref())));
+    }
+    let (a, b) = (member(listed, "resources"), member(got, "resources"));
+    let (Some(Value::Array(a_items)), Some(Value::Array(b_items))) = (&a, &b) else {
+        return (!same_json(a.as_ref(), b.as_ref()))
+            .then(|| ("/resources".into(), describe(a.as_ref()), describe(b.as_ref())));
+    };
+    let key = |item: &Value| {
+        let member = |name: &str| item.get(name).map_or_else(String::new, Value::to_string);
+        let size = item.get("size").and_then(super::entries::size_of).map_or_else(|| member("size"), |size| size.to_string());
+        (member("uri"), member("digest"), size)
+    };
+    let (a_set, b_set): (BTreeSet<_>, BTreeSet<_>) =
+        (a_items.iter().map(key).collect(), b_items.iter().map(key).collect());
+    let words = |(uri, digest, size): &(String, String, String)| format!("{uri} {digest} {size} bytes");
+    if let Some(missing) = a_set.difference(&b_set).next() {
+        let other = b_set.iter().find(|(uri, ..)| *uri == missing.0).map_or_else(|| "no such file".into(), words);
+        return Some(("/resources".into(), words(missing), other));
+    }
+    let extra = b_set.difference(&a_set).next()?;
+    Some(("/resources".into(), "no further file".into(), words(extra)))
+}
+
+/// Equality of JSON values; numbers count by their value, not by their spelling.
+fn same_json(a: Option<&Value>, b: Option<&Value>) -> bool {
+    match (a, b) {
+        (Some(Value::Number(a)), Some(Value::Number(b))) => a == b || (a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64(),
+        (Some(Value::Array(a)), Some(Value::Array(b))) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_json(Some(a), Some(b)))
+        }
+        (Some(Value::Object(a)), Some(Value::Object(b))) => {
+            a.len() == b.len() && a.iter().all(|(key, value)| same_json(Some(value), b.get(key)))
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// Probes of this name are refused with -32602.
+fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
+    let mut judgement = Judgement::new();
+    if !is_implemented(trace) {
+        return judgement;
+    }
+    let skills: BTreeSet<&str> = trace.listings().iter().flatten().filter_map(Entry::uri).collect();
+    for exchange in trace.named(name) {
+        // A nested SKILL.md is a supporting file and a skill.
+        if exchange.uri().is_some_and(|uri| skills.contains(uri)) {
+            continue;
+        }
+        match trace.outcome(exchange) {
+            Outcome::Error(error) if error.code == Some(INVALID_PARAMS) => judgement.holds(),
+            Outcome::NoRpc(Some(status)) if TOO_LONG.contains(&status) => judgement.holds(),
+            other => judgement.violated(trace.place(exchange), exchange.subject(), "error -32602", other.words()),
+        }
+    }
+    judgement
+}
+
+/// Another spelling of a listed URI is refused, or answered with the skill that it is equivalent to.
+fn uri_variant(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    if !is_implemented(trace) {
+        return judgement;
+    }
+    for exchange in trace.named("get-variant") {
+        let Some(asked) = exchange.uri() else { continue };
+        let outcome = trace.outcome(exchange);
+        let Outcome::Result(_) = outcome else {
+            if trace.error_code(exchange) == Some(INVALID_PARAMS) {
+                judgement.holds();
+            } else {
+                judgement.violated(trace.place(exchange), exchange.subject(), "error -32602", outcome.words());
+            }
+            continue;
+        };
+        let answered = trace.got(exchange).and_then(|entry| entry.uri());
+        if answered.is_some_and(|answered| answered == asked || uri::equivalent(asked, answered)) {
+            judgement.holds();
+        } else {
+            judgement.violated(
+                trace.place_at(exchange, "/result/skill/uri"),
+                exchange.subject(),
+                "error -32602, or a skill whose URI is equivalent to the one asked for",
+                answered.unwrap_or("a result without a skill URI"),
+            );
+        }
+    }
+    judgement
+}

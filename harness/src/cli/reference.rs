@@ -1,0 +1,122 @@
+//! `reference server`: runs the built-in reference implementation.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use sep2640_reference::{Generate, Options, Server, serve_http, serve_stdio};
+use tokio::net::TcpListener;
+
+use crate::exit::Exit;
+
+/// Arguments of `reference`.
+#[derive(Debug, Args)]
+pub struct ReferenceArgs {
+    #[command(subcommand)]
+    command: ReferenceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ReferenceCommand {
+    /// A server that is honest by default, on both revisions and both transports.
+    Server(ReferenceServerArgs),
+}
+
+#[derive(Debug, Args)]
+struct ReferenceServerArgs {
+    /// Serve the skills below DIR instead of the built-in ones.
+    #[arg(long, value_name = "DIR", conflicts_with = "generate")]
+    skills: Option<PathBuf>,
+    /// Serve generated skills, e.g. skills=200,files=5,bytes=1024.
+    #[arg(long, value_name = "SPEC", value_parser = parse_generate)]
+    generate: Option<Generate>,
+    /// Serve over Streamable HTTP at http://ADDR/mcp instead of stdio; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR")]
+    http: Option<String>,
+    /// Entries on a page.
+    #[arg(long, value_name = "N", default_value_t = Options::default().page_size)]
+    page_size: usize,
+    /// Break one rule; `list faults` has the ids.
+    #[arg(long, value_name = "ID")]
+    fault: Option<String>,
+    /// Do not offer resources/directory/read.
+    #[arg(long)]
+    no_directory_read: bool,
+    /// Answer HTTP requests with event streams.
+    #[arg(long, requires = "http")]
+    sse: bool,
+    /// Serve 2025-11-25 over HTTP without sessions.
+    #[arg(long, requires = "http")]
+    no_sessions: bool,
+}
+
+fn parse_generate(text: &str) -> Result<Generate, String> {
+    let mut generate = Generate {
+        skills: 10,
+        files: 3,
+        bytes: 256,
+    };
+    for part in text.split(',') {
+        let (key, value) = part
+            .split_once('=')
+            .ok_or_else(|| format!("expected KEY=NUMBER, found `{part}`"))?;
+        let value = value
+            .parse()
+            .map_err(|_| format!("expected a number after `{key}=`, found `{value}`"))?;
+        match key {
+            "skills" => generate.skills = value,
+            "files" => generate.files = value,
+            "bytes" => generate.bytes = value,
+            _ => return Err(format!("expected skills, files or bytes, found `{key}`")),
+        }
+    }
+    Ok(generate)
+}
+
+/// Runs `reference`.
+pub fn run(args: ReferenceArgs) -> Exit {
+    let ReferenceCommand::Server(args) = args.command;
+    let server = Server::new(Options {
+        skills: args.skills,
+        page_size: args.page_size,
+        directory_read: !args.no_directory_read,
+        fault: args.fault,
+        sse: args.sse,
+        sessions: !args.no_sessions,
+        generate: args.generate,
+    });
+    let server = match server {
+        Ok(server) => server,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return Exit::Usage;
+        }
+    };
+    // One thread: the server answers in order, and starts faster.
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: cannot start the runtime: {error}");
+            return Exit::Harness;
+        }
+    };
+    let outcome = runtime.block_on(async {
+        match args.http {
+            None => serve_stdio(server).await.map_err(|error| format!("stdio: {error}")),
+            Some(addr) => {
+                let listener = TcpListener::bind(&addr)
+                    .await
+                    .map_err(|error| format!("cannot listen on {addr}: {error}"))?;
+                let bound = listener.local_addr().map_err(|error| error.to_string())?;
+                eprintln!("listening on http://{bound}/mcp");
+                serve_http(server, listener).await.map_err(|error| format!("http: {error}"))
+            }
+        }
+    });
+    match outcome {
+        Ok(()) => Exit::Conformant,
+        Err(error) => {
+            eprintln!("error: {error}");
+            Exit::Usage
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! `server`: judges a server.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use globset::{Glob, GlobMatcher};
+use reqwest::Url;
+
+use crate::checks::{self, Check};
+use crate::event::TargetDescription;
+use crate::exit::Exit;
+use crate::report::{self, Destination, Reporter, escape, shell_quote};
+use crate::run::{self, Plan, Protocols};
+use crate::scenario::file::Scenario;
+use crate::scenario::{self, play::Bounds};
+use crate::target::{Limits, TargetSpec};
+use crate::verdict::Side;
+use crate::wire::Revision;
+
+/// Arguments of `server`.
+#[derive(Debug, Args)]
+pub struct ServerArgs {
+    /// Judge the Streamable HTTP endpoint at URL.
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    url: Option<Url>,
+    /// Revisions to judge: auto (each that the server speaks), all, 2026-07-28 or 2025-11-25.
+    #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = parse_protocols)]
+    protocol: Protocols,
+    /// Only checks whose id matches GLOB (repeatable); plays just the scenarios that they need.
+    #[arg(long, value_name = "GLOB", value_parser = parse_glob)]
+    filter: Vec<GlobMatcher>,
+    /// Play the scenario in FILE as well (repeatable).
+    #[arg(long, value_name = "FILE")]
+    scenario: Vec<PathBuf>,
+    /// A skill that the listing may leave out (repeatable): it must be answered all the same.
+    #[arg(long, value_name = "URI")]
+    skill: Vec<String>,
+    /// Also call resources/directory/read where it is not declared.
+    #[arg(long)]
+    probe_undeclared: bool,
+    /// A broken SHOULD fails, too.
+    #[arg(long)]
+    strict: bool,
+    /// How long the server may be silent while a request waits, e.g. 500ms, 20s.
+    #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_duration)]
+    timeout: Duration,
+    /// How long the whole run may take, e.g. 5m.
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
+    deadline: Duration,
+    /// Header for each HTTP request, as "Name: value" (repeatable).
+    #[arg(long, value_name = "HEADER", requires = "url", value_parser = parse_header)]
+    header: Vec<(String, String)>,
+    /// Header whose value stands in an environment variable, as NAME=VARIABLE (repeatable).
+    #[arg(long, value_name = "NAME=VARIABLE", requires = "url", value_parser = parse_pair)]
+    header_env: Vec<(String, String)>,
+    /// Environment variable for the server, as NAME=VALUE, or NAME to pass ours on (repeatable).
+    #[arg(long, value_name = "NAME[=VALUE]", conflicts_with = "url")]
+    env: Vec<String>,
+    /// Working directory of the server.
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    cwd: Option<PathBuf>,
+    /// Write a report: json=FILE or junit=FILE; without a file, to standard output (repeatable).
+    #[arg(long, value_name = "FORMAT[=FILE]")]
+    report: Vec<Destination>,
+    /// Show every finding.
+    #[arg(long, short)]
+    verbose: bool,
+    /// Show failures only.
+    #[arg(long, short, conflicts_with = "verbose")]
+    quiet: bool,
+    /// The server's command and its arguments; the built-in reference server when left out.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+fn parse_protocols(text: &str) -> Result<Protocols, String> {
+    match text {
+        "auto" => Ok(Protocols::Auto),
+        "all" => Ok(Protocols::All),
+        revision => revision.parse().map(Protocols::One),
+    }
+}
+
+fn parse_glob(text: &str) -> Result<GlobMatcher, String> {
+    Glob::new(text).map(|glob| glob.compile_matcher()).map_err(|error| error.to_string())
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text).map_err(|error| format!("{error}; write e.g. 500ms, 20s or 5m"))?;
+    if duration.is_zero() {
+        return Err("expected more than nothing".into());
+    }
+    Ok(duration)
+}
+
+fn parse_header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("expected `Name: value`")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn parse_pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VARIABLE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Runs `server`.
+pub fn run(args: ServerArgs) -> Exit {
+    match prepare(&args) {
+        Err(message) => {
+            eprintln!("error: {message}");
+            Exit::Usage
+        }
+        Ok(plan) => execute(&args, &plan),
+    }
+}
+
+fn prepare(args: &ServerArgs) -> Result<Plan, String> {
+    let (target, description, shown) = target(args)?;
+    let checks: Vec<&'static Check> = checks::all(Side::Server)
+        .into_iter()
+        .filter(|check| args.filter.is_empty() || args.filter.iter().any(|glob| glob.is_match(check.id)))
+        .collect();
+    if checks.is_empty() {
+        return Err("no check matches --filter; `list checks` has their ids".into());
+    }
+    let mut scenarios = if args.filter.is_empty() {
+        scenario::built_in().iter().collect()
+    } else {
+        needed(&checks)
+    };
+    for path in &args.scenario {
+        let shown = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
+        let scenario = Scenario::parse(&shown, &text).map_err(|error| error.to_string())?;
+        // Read once, used until the process ends.
+        scenarios.push(Box::leak(Box::new(scenario)));
+    }
+    let mut options: Vec<String> = Vec::new();
+    for uri in &args.skill {
+        options.extend(["--skill".to_owned(), uri.clone()]);
+    }
+    if args.probe_undeclared {
+        options.push("--probe-undeclared".to_owned());
+    }
+    let replay = move |revision: Revision, check: &str| {
+        let mut words = vec!["sep2640-conform".to_owned(), "server".to_owned()];
+        words.extend(["--protocol".to_owned(), revision.to_string(), "--filter".to_owned(), check.to_owned()]);
+        words.extend(options.iter().cloned());
+        words.extend(shown.iter().cloned());
+        words.iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ")
+    };
+    Ok(Plan {
+        target,
+        description,
+        protocols: args.protocol,
+        limits: Limits {
+            timeout: args.timeout,
+            ..Limits::default()
+        },
+        bounds: Bounds::default(),
+        deadline: args.deadline,
+        scenarios,
+        checks,
+        probe_undeclared: args.probe_undeclared,
+        named_skills: args.skill.clone(),
+        strict: args.strict,
+        replay: Box::new(replay),
+    })
+}
+
+/// The target, how reports call it, and the words that name it on a command line.
+fn target(args: &ServerArgs) -> Result<(TargetSpec, TargetDescription, Vec<String>), String> {
+    if let Some(url) = &args.url {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(format!("--url: expected http:// or https://, found {}://", url.scheme()));
+        }
+        let mut headers = args.header.clone();
+        for (name, variable) in &args.header_env {
+            let value = std::env::var(variable)
+                .map_err(|_| format!("--header-env: the environment has no {variable} that can be used"))?;
+            headers.push((name.clone(), value));
+        }
+        let mut bare = url.clone();
+        // Credentials stay out of reports; reqwest takes them from the address that it is given.
+        let _ = bare.set_username("");
+        let _ = bare.set_password(None);
+        let description = TargetDescription {
+            command: None,
+            url: Some(bare.to_string()),
+        };
+        let mut words = vec!["--url".to_owned(), bare.to_string()];
+        for (name, variable) in &args.header_env {
+            words.extend(["--header-env".to_owned(), format!("{name}={variable}")]);
+        }
+        for (name, _) in &args.header {
+            words.extend(["--header".to_owned(), format!("{name}: …")]);
+        }
+        let spec = TargetSpec::Url {
+            url: url.clone(),
+            headers,
+        };
+        return Ok((spec, description, words));
+    }
+    let mut env = Vec::new();
+    for entry in &args.env {
+        env.push(match entry.split_once('=') {
+            Some((name, value)) => (name.to_owned(), value.to_owned()),
+            None => {
+                let value = std::env::var(entry)
+                    .map_err(|_| format!("--env: the environment has no {entry} that can be used"))?;
+                (entry.clone(), value)
+            }
+        });
+    }
+    let (argv, shown) = if args.command.is_empty() {
+        let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+        let program = program.to_str().ok_or("the path of this program is not UTF-8")?.to_owned();
+        let shown = ["sep2640-conform", "reference", "server"].map(str::to_owned).to_vec();
+        (vec![program, "reference".to_owned(), "server".to_owned()], shown)
+    } else {
+        (args.command.clone(), args.command.clone())
+    };
+    let mut words = Vec::new();
+    for (name, _) in &env {
+        words.extend(["--env".to_owned(), name.clone()]);
+    }
+    if let Some(cwd) = &args.cwd {
+        words.extend(["--cwd".to_owned(), cwd.display().to_string()]);
+    }
+    if !args.command.is_empty() {
+        words.push("--".to_owned());
+        words.extend(shown.iter().cloned());
+    }
+    let description = TargetDescription {
+        command: Some(shown),
+        url: None,
+    };
+    let spec = TargetSpec::Command {
+        argv,
+        cwd: args.cwd.clone(),
+        env,
+    };
+    Ok((spec, description, words))
+}
+
+/// The scenarios that exercise one of the checks, and those that they build on, in their order.
+fn needed(checks: &[&'static Check]) -> Vec<&'static Scenario> {
+    let all = scenario::built_in();
+    let mut wanted: Vec<&str> = Vec::new();
+    let exercises = |scenario: &&Scenario| {
+        let hit = |id: &String| checks.iter().any(|check| check.id == id);
+        scenario.exercises.iter().any(hit)
+    };
+    let mut open: Vec<&Scenario> = all.iter().filter(exercises).collect();
+    while let Some(scenario) = open.pop() {
+        if !wanted.contains(&scenario.name.as_str()) {
+            wanted.push(&scenario.name);
+            open.extend(all.iter().filter(|other| scenario.needs.contains(&other.name)));
+        }
+    }
+    all.iter().filter(|scenario| wanted.contains(&scenario.name.as_str())).collect()
+}
+
+fn execute(args: &ServerArgs, plan: &Plan) -> Exit {
+    let mut reporter = report::terminal(args.verbose, args.quiet);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: cannot start the runtime: {error}");
+            return Exit::Harness;
+        }
+    };
+    let outcome = runtime.block_on(async {
+        tokio::select! {
+            outcome = run::run(plan, |event| reporter.event(&event)) => Some(outcome),
+            () = interrupted() => None,
+        }
+    });
+    let Some(outcome) = outcome else {
+        // Dropping the session has killed the server's process group.
+        drop(runtime);
+        drop(reporter);
+        eprintln!("interrupted");
+        return Exit::Interrupted;
+    };
+    drop(runtime);
+    let mut exit = outcome.exit;
+    // A report on standard output has it for itself.
+    if !args.report.iter().any(Destination::is_stdout)
+        && let Err(error) = reporter.finish(&outcome.report)
+    {
+        eprintln!("error: cannot write the report: {error}");
+        exit = exit.worst(Exit::Usage);
+    }
+    drop(reporter);
+    if let Some(error) = &outcome.unreachable {
+        eprintln!("error: {}", escape(&error.message));
+        for line in error.stderr.lines() {
+            eprintln!("  | {}", escape(line));
+        }
+    }
+    for destination in &args.report {
+        if let Err(error) = destination.write(&outcome.report) {
+            eprintln!("error: {error}");
+            exit = exit.worst(Exit::Usage);
+        }
+    }
+    exit
+}
+
+/// Comes back on Ctrl-C or on SIGTERM.
+async fn interrupted() {
+    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(signal) => signal,
+        Err(_) => return std::future::pending().await,
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}

@@ -1,0 +1,145 @@
+//! From a trace to verdicts: runs every check of a side, joins levels from the specification,
+//! and resolves which findings follow from others.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::checks::evidence::Evidence;
+use crate::checks::{Check, Needs};
+use crate::spec::{Level, Spec};
+use crate::verdict::{Finding, Judgement, Severity, Verdict};
+use crate::wire::trace::Trace;
+
+/// One check, judged.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// The check's id.
+    pub id: &'static str,
+    /// The strongest level of its requirement rows.
+    pub level: Level,
+    /// What a violation amounts to.
+    pub severity: Severity,
+    /// Section of the specification.
+    pub section: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, for verdicts that need a reason.
+    pub reason: Option<String>,
+    /// How many things were examined.
+    pub examined: usize,
+    /// Violations that do not follow from the failure of another check, in order of place.
+    pub findings: Vec<Finding>,
+}
+
+/// Judges a trace with `checks`, in their order.
+///
+/// A finding whose subject is also the subject of a finding of a check named in `after` is not
+/// counted: it follows from that one. A check left with such findings only is blocked.
+pub fn judge(trace: &Trace, checks: &[&'static Check], spec: &Spec) -> Vec<Judged> {
+    let specs = spec.checks();
+    let evidence = Evidence::new(trace);
+    let declared = trace.extension().is_some();
+    let directory_read = trace.directory_read();
+    let mut judgements: HashMap<&str, Judgement> = HashMap::new();
+    for check in checks {
+        let bound = specs
+            .get(check.id)
+            .and_then(|spec| spec.inapplicable(trace.revision, trace.transport))
+            .or_else(|| match check.needs {
+                Needs::Extension if !declared => Some("the extension is not declared".to_owned()),
+                Needs::DirectoryRead if !declared => Some("the extension is not declared".to_owned()),
+                Needs::DirectoryRead if !directory_read => Some("directoryRead is not declared".to_owned()),
+                _ => None,
+            });
+        let judgement = match bound {
+            Some(why) => Judgement::not_applicable(why),
+            None => (check.judge)(&evidence),
+        };
+        judgements.insert(check.id, judgement);
+    }
+    checks
+        .iter()
+        .map(|check| {
+            let causes = causes(check, checks, &judgements);
+            let judgement = &judgements[check.id];
+            let spec = &specs.get(check.id);
+            let severity = spec.map_or(Severity::Fail, |spec| spec.severity);
+            let (verdict, reason, findings) = resolve(judgement, severity, &causes);
+            Judged {
+                id: check.id,
+                level: spec.map_or(Level::Implied, |spec| spec.level),
+                severity,
+                section: spec.map_or_else(String::new, |spec| spec.section().to_owned()),
+                verdict,
+                reason,
+                examined: judgement.examined,
+                findings,
+            }
+        })
+        .collect()
+}
+
+/// The checks that come before this one, directly or not, and have findings of their own.
+fn causes<'a>(
+    check: &Check,
+    checks: &[&'static Check],
+    judgements: &'a HashMap<&str, Judgement>,
+) -> Vec<(&'static str, &'a Judgement)> {
+    let mut seen = HashSet::new();
+    let mut open: Vec<&'static str> = check.after.to_vec();
+    let mut causes = Vec::new();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        if let Some(judgement) = judgements.get(id).filter(|judgement| !judgement.findings.is_empty()) {
+            causes.push((id, judgement));
+        }
+        if let Some(before) = checks.iter().find(|check| check.id == id) {
+            open.extend(before.after);
+        }
+    }
+    causes.sort_by_key(|(id, _)| *id);
+    causes
+}
+
+fn resolve(
+    judgement: &Judgement,
+    severity: Severity,
+    causes: &[(&'static str, &Judgement)],
+) -> (Verdict, Option<String>, Vec<Finding>) {
+    if let Some(why) = &judgement.inapplicable {
+        return (Verdict::NotApplicable, Some(why.clone()), Vec::new());
+    }
+    let cause_of = |finding: &Finding| {
+        causes
+            .iter()
+            .find(|(_, cause)| cause.findings.iter().any(|earlier| earlier.subject == finding.subject))
+            .map(|(id, _)| *id)
+    };
+    let mut blocking: Option<&'static str> = None;
+    let mut findings = Vec::new();
+    for finding in &judgement.findings {
+        match cause_of(finding) {
+            Some(id) => blocking = Some(id),
+            None => findings.push(finding.clone()),
+        }
+    }
+    findings.sort_by(|a, b| a.at.cmp(&b.at));
+    if !findings.is_empty() {
+        return (severity.into(), None, findings);
+    }
+    if let Some(id) = blocking {
+        return (Verdict::Blocked, Some(format!("follows from {id}")), Vec::new());
+    }
+    if judgement.examined > 0 {
+        return (Verdict::Pass, None, Vec::new());
+    }
+    if let Some((id, _)) = causes.first() {
+        return (Verdict::Blocked, Some(format!("nothing to judge after {id} failed")), Vec::new());
+    }
+    let why = judgement
+        .unexercised
+        .clone()
+        .unwrap_or_else(|| "nothing in the trace to judge".to_owned());
+    (Verdict::NotExercised, Some(why), Vec::new())
+}

@@ -1,0 +1,301 @@
+//! A whole run: opens the target on each revision, plays the scenarios, judges the traces and
+//! tells reporters.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::catalog;
+use crate::checks::Check;
+use crate::event::{
+    CheckReport, Event, FindingReport, Remark, RemarkKind, Report, RunReport, TargetDescription, Tool,
+};
+use crate::exit::Exit;
+use crate::judge::{self, Judged};
+use crate::scenario::file::Scenario;
+use crate::scenario::play::{self, Bounds, Facts, Player, Stop};
+use crate::spec::Spec;
+use crate::target::handshake::Refusal;
+use crate::target::session::Session;
+use crate::target::{Limits, TargetError, TargetSpec};
+use crate::verdict::{Side, Verdict};
+use crate::wire::Revision;
+use crate::wire::trace::Trace;
+
+/// Which revisions to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocols {
+    /// Each revision that the target speaks.
+    Auto,
+    /// Both; a target that does not speak one of them is an error.
+    All,
+    /// This one.
+    One(Revision),
+}
+
+/// Everything that a run needs to know.
+pub struct Plan {
+    /// What is tested.
+    pub target: TargetSpec,
+    /// The same for reports, without secrets.
+    pub description: TargetDescription,
+    /// Revisions.
+    pub protocols: Protocols,
+    /// Bounds of each session.
+    pub limits: Limits,
+    /// Bounds of the player.
+    pub bounds: Bounds,
+    /// How long the run may take in all.
+    pub deadline: Duration,
+    /// Scenarios, in order.
+    pub scenarios: Vec<&'static Scenario>,
+    /// Checks, in order.
+    pub checks: Vec<&'static Check>,
+    /// Whether undeclared methods are probed.
+    pub probe_undeclared: bool,
+    /// URIs of skills that the user named.
+    pub named_skills: Vec<String>,
+    /// Whether a broken SHOULD fails.
+    pub strict: bool,
+    /// The command line that shows the verdict of one check on one revision again.
+    pub replay: Box<dyn Fn(Revision, &str) -> String + Send + Sync>,
+}
+
+/// What came of a run.
+pub struct Outcome {
+    /// The report; absent when no revision could be run.
+    pub report: Report,
+    /// How the process should exit.
+    pub exit: Exit,
+    /// Why the target could not be reached, when it could not.
+    pub unreachable: Option<TargetError>,
+    /// The traces, one for each run.
+    pub traces: Vec<Trace>,
+}
+
+/// Runs a plan; `emit` is told what happens as it happens.
+pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
+    let until = Instant::now() + plan.deadline;
+    let revisions: Vec<Revision> = match plan.protocols {
+        Protocols::Auto | Protocols::All => Revision::ALL.to_vec(),
+        Protocols::One(revision) => vec![revision],
+    };
+    let mut runs = Vec::new();
+    let mut traces = Vec::new();
+    let mut skipped = BTreeMap::new();
+    let mut unreachable = None;
+    let mut exit = Exit::Conformant;
+    for revision in revisions {
+        let begun = Instant::now();
+        let opened = tokio::time::timeout_at(until, Session::open(&plan.target, revision, plan.limits)).await;
+        let session = match opened {
+            Ok(Ok(session)) => session,
+            Ok(Err(Refusal::NotSpoken(why))) => {
+                emit(Event::RevisionSkipped {
+                    protocol: revision.to_string(),
+                    why: why.clone(),
+                });
+                skipped.insert(revision.to_string(), why);
+                continue;
+            }
+            Ok(Err(Refusal::Unreachable(error))) => {
+                emit(Event::RevisionSkipped {
+                    protocol: revision.to_string(),
+                    why: error.message.clone(),
+                });
+                skipped.insert(revision.to_string(), error.message.clone());
+                unreachable = Some(error);
+                continue;
+            }
+            Err(_) => {
+                skipped.insert(revision.to_string(), "the deadline was reached (see --deadline)".to_owned());
+                exit = exit.worst(Exit::Target);
+                continue;
+            }
+        };
+        let (trace, remarks) = play_all(plan, session, until, &mut emit).await;
+        let judged = judge::judge(&trace, &plan.checks, Spec::get());
+        let report = report(plan, &trace, judged, remarks, begun.elapsed());
+        exit = exit.worst(exit_of(&report));
+        emit(Event::RunFinished(Box::new(report.clone())));
+        runs.push(report);
+        traces.push(trace);
+    }
+    let missed = match plan.protocols {
+        // A target that speaks one revision is judged on that one.
+        Protocols::Auto => runs.is_empty(),
+        Protocols::All | Protocols::One(_) => !skipped.is_empty(),
+    };
+    if missed {
+        exit = exit.worst(Exit::Target);
+    } else {
+        unreachable = None;
+        if !runs.iter().any(exercised) {
+            exit = exit.worst(Exit::Nothing);
+        }
+    }
+    let mut summary = BTreeMap::new();
+    for check in runs.iter().flat_map(|run| &run.checks) {
+        *summary.entry(check.verdict).or_insert(0) += 1;
+    }
+    let report = Report {
+        schema: "sep2640-conform/report/v1",
+        tool: Tool::THIS,
+        side: Side::Server,
+        target: plan.description.clone(),
+        seed: 0,
+        exit: exit.code(),
+        runs,
+        skipped,
+        summary,
+    };
+    Outcome {
+        report,
+        exit,
+        unreachable,
+        traces,
+    }
+}
+
+async fn play_all(
+    plan: &Plan,
+    mut session: Session,
+    until: Instant,
+    emit: &mut impl FnMut(Event),
+) -> (Trace, Vec<Remark>) {
+    let facts = facts(plan, &session);
+    let scenarios: Vec<&Scenario> = match facts {
+        None => Vec::new(),
+        Some(facts) => {
+            let applies = |scenario: &&&Scenario| play::applies(scenario, &session, &facts);
+            plan.scenarios.iter().filter(applies).copied().collect()
+        }
+    };
+    emit(Event::RunStarted {
+        protocol: session.revision().to_string(),
+        transport: session.transport().to_string(),
+        scenarios: scenarios.len(),
+    });
+    let mut player = Player::new(plan.bounds, &plan.named_skills);
+    let mut remarks = Vec::new();
+    let mut remark = |kind, text: String| remarks.push(Remark { kind, text });
+    if facts.is_none() {
+        remark(RemarkKind::ExtensionAbsent, "the server does not declare the extension".to_owned());
+    }
+    for (index, scenario) in scenarios.iter().enumerate() {
+        emit(Event::ScenarioStarted {
+            name: scenario.name.clone(),
+            index: index + 1,
+        });
+        match tokio::time::timeout_at(until, player.play(scenario, &mut session)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(Stop::Lost(why))) => {
+                let (status, stderr) = session.last_words();
+                let mut text = format!("{}: {why}", scenario.name);
+                for extra in [status.unwrap_or_default(), stderr] {
+                    if !extra.is_empty() {
+                        text.push_str("; ");
+                        text.push_str(&extra);
+                    }
+                }
+                remark(RemarkKind::TargetLost, text);
+                break;
+            }
+            Err(_) => {
+                remark(RemarkKind::Deadline, format!("the deadline was reached in {}", scenario.name));
+                break;
+            }
+        }
+        let (sent, answered) = session.progress();
+        emit(Event::Progress { answered, sent });
+    }
+    for cut in player.cuts {
+        remark(RemarkKind::Bounded, format!("not everything was looked at: {cut}"));
+    }
+    (session.close().await, remarks)
+}
+
+/// What the server declares; `None` when it does not declare the extension.
+fn facts(plan: &Plan, session: &Session) -> Option<Facts> {
+    let trace = session.recorder().snapshot(session.revision());
+    trace.extension()?;
+    Some(Facts {
+        directory_read: trace.directory_read(),
+        probe_undeclared: plan.probe_undeclared,
+        named_skills: !plan.named_skills.is_empty(),
+    })
+}
+
+fn report(plan: &Plan, trace: &Trace, judged: Vec<Judged>, remarks: Vec<Remark>, took: Duration) -> RunReport {
+    let checks = judged
+        .into_iter()
+        .map(|judged| {
+            let verdict = match judged.verdict {
+                Verdict::Warn if plan.strict => Verdict::Fail,
+                verdict => verdict,
+            };
+            let findings = merge(judged.findings)
+                .into_iter()
+                .map(|finding| FindingReport {
+                    fingerprint: finding.fingerprint(judged.id),
+                    replay: (plan.replay)(trace.revision, judged.id),
+                    at: finding.at,
+                    subject: finding.subject,
+                    expected: finding.expected,
+                    actual: finding.actual,
+                })
+                .collect();
+            CheckReport {
+                id: judged.id,
+                level: judged.level.to_string(),
+                severity: judged.severity,
+                section: judged.section,
+                examined: judged.examined,
+                verdict,
+                reason: judged.reason,
+                findings,
+            }
+        })
+        .collect();
+    RunReport {
+        protocol: trace.revision.to_string(),
+        transport: trace.transport.to_string(),
+        server_info: catalog::server_info(trace),
+        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        catalog: catalog::of(trace),
+        remarks,
+        checks,
+    }
+}
+
+/// The same fact seen at several places (in two walks, in list and get) is one finding, shown at
+/// the first of them.
+fn merge(findings: Vec<crate::verdict::Finding>) -> Vec<crate::verdict::Finding> {
+    let mut seen = HashSet::new();
+    findings
+        .into_iter()
+        .filter(|finding| seen.insert((finding.subject.clone(), finding.expected.clone(), finding.actual.clone())))
+        .collect()
+}
+
+fn exercised(run: &RunReport) -> bool {
+    run.checks.iter().any(|check| {
+        matches!(
+            check.verdict,
+            Verdict::Pass | Verdict::Fail | Verdict::Warn | Verdict::Note | Verdict::Expected
+        )
+    })
+}
+
+fn exit_of(run: &RunReport) -> Exit {
+    let mut exit = Exit::Conformant;
+    if run.checks.iter().any(|check| check.verdict == Verdict::Fail) {
+        exit = exit.worst(Exit::Failed);
+    }
+    let ended = |remark: &Remark| matches!(remark.kind, RemarkKind::TargetLost | RemarkKind::Deadline);
+    if run.remarks.iter().any(ended) {
+        exit = exit.worst(Exit::Target);
+    }
+    exit
+}

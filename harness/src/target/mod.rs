@@ -1,0 +1,74 @@
+//! Targets: how the harness reaches what it tests, over stdio or Streamable HTTP.
+//!
+//! A [`session::Session`] records every frame; it judges nothing.
+
+pub mod handshake;
+pub mod http;
+pub mod pending;
+pub mod recorder;
+pub mod session;
+pub mod stdio;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is tested and how to reach it.
+#[derive(Debug, Clone)]
+pub enum TargetSpec {
+    /// A subprocess that speaks on its standard streams.
+    Command {
+        /// Program and arguments.
+        argv: Vec<String>,
+        /// Working directory; the harness's own when absent.
+        cwd: Option<PathBuf>,
+        /// Variables added to the environment.
+        env: Vec<(String, String)>,
+    },
+    /// A Streamable HTTP endpoint.
+    Url {
+        /// Its address.
+        url: reqwest::Url,
+        /// Headers added to each request.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// Bounds of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// How long the target may be silent while a request waits.
+    pub timeout: Duration,
+    /// How many requests may be under way at once.
+    pub in_flight: usize,
+    /// Longest message that is taken in, in bytes.
+    pub message: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(20),
+            in_flight: 32,
+            message: 64 * 1024 * 1024,
+        }
+    }
+}
+
+/// Why a target could not be reached at all.
+#[derive(Debug, Clone)]
+pub struct TargetError {
+    /// One line for people: what was tried and what came of it.
+    pub message: String,
+    /// The end of what the target wrote to standard error, if anything.
+    pub stderr: String,
+}
+
+impl TargetError {
+    /// An error without any output of the target.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            stderr: String::new(),
+        }
+    }
+}

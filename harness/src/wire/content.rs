@@ -1,0 +1,148 @@
+//! A file's content as it came in a `resources/read` result, folded to what checks need.
+
+use base64::Engine as _;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// How much of a body stays in the trace, in bytes.
+pub const KEPT: usize = 64 * 1024;
+
+/// Strict alphabet, padding required: what "base64" means in the base protocol's schema.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::RequireCanonical),
+);
+
+/// One item of `contents`, folded.
+#[derive(Debug, Clone)]
+pub struct Content {
+    /// Where the bytes came from, or why there are none.
+    pub body: Body,
+    /// The first [`KEPT`] bytes of a body that opens like a frontmatter block (`---`, after an
+    /// optional byte-order mark); empty for all other bodies.
+    pub opening: Vec<u8>,
+}
+
+/// The bytes of an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// `text`, as UTF-8, or `blob`, decoded.
+    Bytes {
+        /// Length in bytes.
+        len: u64,
+        /// SHA-256 of the bytes.
+        sha256: [u8; 32],
+        /// Whether it came as `blob`.
+        blob: bool,
+        /// Whether the bytes are valid UTF-8.
+        utf8: bool,
+    },
+    /// There are no bytes to be had, and why.
+    Unreadable(String),
+}
+
+impl Content {
+    /// Folds one item of `contents`; strings longer than [`KEPT`] are shortened in place, so that
+    /// the trace stays small.
+    pub fn fold(item: &mut Value) -> Self {
+        let body = match (item.get("text"), item.get("blob")) {
+            (Some(_), Some(_)) => Err("both `text` and `blob` are present".to_owned()),
+            (Some(Value::String(text)), None) => Ok((text.clone().into_bytes(), false)),
+            (None, Some(Value::String(blob))) => match BASE64.decode(blob.as_bytes()) {
+                Ok(bytes) => Ok((bytes, true)),
+                Err(error) => Err(format!("`blob` is not valid base64: {error}")),
+            },
+            (None, None) => Err("neither `text` nor `blob` is present".to_owned()),
+            (Some(_), None) => Err("`text` is not a string".to_owned()),
+            (None, Some(_)) => Err("`blob` is not a string".to_owned()),
+        };
+        for member in ["text", "blob"] {
+            if let Some(Value::String(text)) = item.get_mut(member)
+                && text.len() > KEPT
+            {
+                let cut = text.floor_char_boundary(KEPT);
+                text.truncate(cut);
+                text.shrink_to_fit();
+            }
+        }
+        match body {
+            Err(why) => Self {
+                body: Body::Unreadable(why),
+                opening: Vec::new(),
+            },
+            Ok((bytes, blob)) => Self {
+                opening: opening(&bytes),
+                body: Body::Bytes {
+                    len: bytes.len() as u64,
+                    sha256: Sha256::digest(&bytes).into(),
+                    blob,
+                    utf8: !blob || std::str::from_utf8(&bytes).is_ok(),
+                },
+            },
+        }
+    }
+
+    /// The digest in the form that manifests use, when there are bytes.
+    pub fn digest(&self) -> Option<String> {
+        match &self.body {
+            Body::Bytes { sha256, .. } => Some(digest_string(sha256)),
+            Body::Unreadable(_) => None,
+        }
+    }
+}
+
+/// `sha256:` and 64 lower-case hexadecimal digits.
+pub fn digest_string(sha256: &[u8; 32]) -> String {
+    let hex: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+fn opening(bytes: &[u8]) -> Vec<u8> {
+    let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if body.starts_with(b"---") {
+        bytes[..bytes.len().min(KEPT)].to_vec()
+    } else {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn text_and_blob_fold_to_the_same_digest() {
+        let mut text = json!({"uri": "x", "text": "héllo"});
+        let mut blob = json!({"uri": "x", "blob": "aMOpbGxv"});
+        let (text, blob) = (Content::fold(&mut text), Content::fold(&mut blob));
+        assert_eq!(text.digest(), blob.digest());
+        assert!(matches!(text.body, Body::Bytes { len: 6, blob: false, .. }));
+        assert!(matches!(blob.body, Body::Bytes { len: 6, blob: true, utf8: true, .. }));
+    }
+
+    #[test]
+    fn anything_else_has_no_bytes() {
+        for item in [
+            json!({"text": "a", "blob": "YQ=="}),
+            json!({"blob": "YQ"}),
+            json!({"blob": "Y Q=="}),
+            json!({"text": 1}),
+            json!({}),
+            json!("text"),
+        ] {
+            let folded = Content::fold(&mut item.clone());
+            assert!(matches!(folded.body, Body::Unreadable(_)), "{item}");
+        }
+    }
+
+    #[test]
+    fn long_bodies_leave_the_trace() {
+        let mut item = json!({"text": "é".repeat(KEPT)});
+        let folded = Content::fold(&mut item);
+        assert!(matches!(folded.body, Body::Bytes { len, .. } if len == 2 * KEPT as u64));
+        assert!(item["text"].as_str().unwrap().len() <= KEPT);
+        assert!(folded.opening.is_empty());
+    }
+}

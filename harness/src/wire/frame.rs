@@ -1,0 +1,119 @@
+//! One message as it crossed the wire.
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::content::{Content, KEPT};
+use super::{Transport, json};
+
+/// Who sent a frame, seen from the harness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the harness to the target.
+    Sent,
+    /// From the target to the harness.
+    Received,
+}
+
+/// The HTTP envelope of a received frame.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Envelope {
+    /// Status code.
+    pub status: u16,
+    /// `Content-Type`, without parameters, in lower case.
+    pub content_type: Option<String>,
+}
+
+/// The parse of a frame, or why it did not parse.
+#[derive(Debug, Clone)]
+pub enum Parse {
+    /// A JSON value; what it means is for `jsonrpc` to say.
+    Json(Value),
+    /// Not JSON.
+    Broken(String),
+    /// An HTTP answer without a body.
+    Empty,
+}
+
+/// One message as it crossed the wire.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// Microseconds since the session began.
+    pub t_us: u64,
+    /// Who sent it.
+    pub direction: Direction,
+    /// What carried it.
+    pub transport: Transport,
+    /// The HTTP envelope, on received HTTP frames.
+    pub envelope: Option<Envelope>,
+    /// The bytes, or the first [`KEPT`] of them.
+    pub raw: Bytes,
+    /// How many bytes there were.
+    pub len: usize,
+    /// The parse of all of them.
+    pub parse: Parse,
+    /// JSON pointers of repeated object keys.
+    pub repeated_keys: Vec<String>,
+    /// `/result/contents/*`, folded.
+    pub contents: Vec<Content>,
+}
+
+impl Frame {
+    /// Takes a message apart. File bodies are folded, so that what stays in memory is bounded.
+    pub fn new(
+        t_us: u64,
+        direction: Direction,
+        transport: Transport,
+        envelope: Option<Envelope>,
+        bytes: Bytes,
+    ) -> Self {
+        let len = bytes.len();
+        let mut repeated_keys = Vec::new();
+        let mut parse = if bytes.is_empty() && transport == Transport::Http {
+            Parse::Empty
+        } else {
+            match json::parse(&bytes) {
+                Ok((value, repeated)) => {
+                    repeated_keys = repeated;
+                    Parse::Json(value)
+                }
+                Err(error) => Parse::Broken(error.to_string()),
+            }
+        };
+        let contents = match &mut parse {
+            Parse::Json(value) if direction == Direction::Received => fold(value),
+            _ => Vec::new(),
+        };
+        let raw = if len > KEPT {
+            Bytes::copy_from_slice(&bytes[..KEPT])
+        } else {
+            bytes
+        };
+        Self {
+            t_us,
+            direction,
+            transport,
+            envelope,
+            raw,
+            len,
+            parse,
+            repeated_keys,
+            contents,
+        }
+    }
+
+    /// The JSON value, if the frame parsed.
+    pub fn json(&self) -> Option<&Value> {
+        match &self.parse {
+            Parse::Json(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+fn fold(message: &mut Value) -> Vec<Content> {
+    match message.pointer_mut("/result/contents") {
+        Some(Value::Array(items)) => items.iter_mut().map(Content::fold).collect(),
+        _ => Vec::new(),
+    }
+}

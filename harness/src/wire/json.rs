@@ -1,0 +1,164 @@
+//! JSON as it was sent: a parse that also reports repeated object keys.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Parses `bytes` as one JSON value.
+///
+/// Returns the value (the last of repeated keys wins, as in most parsers) and the JSON pointers
+/// of every key that an object repeats.
+///
+/// # Errors
+///
+/// Whatever `serde_json` says of malformed input, including nesting deeper than 128.
+pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
+    let mut repeated = Vec::new();
+    let mut path = String::new();
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = Node {
+        path: &mut path,
+        repeated: &mut repeated,
+    }
+    .deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok((value, repeated))
+}
+
+/// Escapes one reference token of a JSON pointer (RFC 6901).
+pub fn escape_token(token: &str) -> String {
+    token.replace('~', "~0").replace('/', "~1")
+}
+
+/// The JSON type of a value, in words.
+pub fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(number) if number.is_f64() => "a fractional number",
+        Value::Number(_) => "an integer",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// A value on one line, cut at about `limit` characters.
+pub fn excerpt(value: &Value, limit: usize) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= limit {
+        return text;
+    }
+    let cut: String = text.chars().take(limit).collect();
+    format!("{cut}…")
+}
+
+struct Node<'a> {
+    path: &'a mut String,
+    repeated: &'a mut Vec<String>,
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        let length = self.path.len();
+        loop {
+            self.path.push_str(&format!("/{}", items.len()));
+            let node = Node {
+                path: self.path,
+                repeated: self.repeated,
+            };
+            let next = seq.next_element_seed(node)?;
+            self.path.truncate(length);
+            match next {
+                Some(item) => items.push(item),
+                None => return Ok(Value::Array(items)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        let length = self.path.len();
+        while let Some(key) = map.next_key::<String>()? {
+            self.path.push('/');
+            self.path.push_str(&escape_token(&key));
+            let value = map.next_value_seed(Node {
+                path: self.path,
+                repeated: self.repeated,
+            })?;
+            if object.insert(key, value).is_some() {
+                self.repeated.push(self.path.clone());
+            }
+            self.path.truncate(length);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_keys_are_found_at_any_depth() {
+        let (value, repeated) = parse(br#"{"a":[{"x/y":1,"x/y":2}],"b":0,"b":1}"#).unwrap();
+        assert_eq!(value, serde_json::json!({"a": [{"x/y": 2}], "b": 1}));
+        assert_eq!(repeated, ["/a/0/x~1y", "/b"]);
+    }
+
+    #[test]
+    fn numbers_keep_their_value() {
+        let (value, _) = parse(b"[9007199254740993, -1, 1.5, 18446744073709551615]").unwrap();
+        assert_eq!(value.to_string(), "[9007199254740993,-1,1.5,18446744073709551615]");
+    }
+
+    #[test]
+    fn trailing_bytes_and_depth_are_errors() {
+        assert!(parse(b"{} {}").is_err());
+        assert!(parse("[".repeat(200).as_bytes()).is_err());
+    }
+}
