@@ -3,6 +3,9 @@
 
 use crate::tree::{COUNTER, SkillRoot, Tree};
 
+/// URI of the built-in skill that is served without being listed.
+pub const UNLISTED_SKILL: &str = "skill://internal/on-call/SKILL.md";
+
 /// Builds the built-in tree.
 pub(crate) fn tree() -> Tree {
     let mut tree = Tree::default();

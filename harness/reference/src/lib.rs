@@ -26,6 +26,7 @@ mod stdio;
 mod tree;
 mod uri;
 
+pub use builtin::UNLISTED_SKILL;
 pub use faults::{Fault, faults};
 pub use http::serve_http;
 pub use message::{Answer, Channel, Then};

@@ -1,6 +1,6 @@
 //! `resources/directory/read`. Section "Reading Directories".
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -279,21 +279,20 @@ fn pagination(trace: &Evidence<'_>) -> Judgement {
     if !judgement.findings.is_empty() {
         return judgement;
     }
-    let mut shown: HashMap<(&str, &str, bool), usize> = HashMap::new();
-    for exchange in walked(trace) {
-        let items = trace.result(exchange).and_then(|result| result.get("resources")).and_then(Value::as_array);
-        let parent = exchange.name.as_deref() == Some(WALKED[1]);
-        for (index, item) in items.into_iter().flatten().enumerate() {
-            let (Some(directory), Some(uri)) = (exchange.uri(), item.get("uri").and_then(Value::as_str)) else { continue };
-            let count = shown.entry((directory, uri, parent)).or_default();
-            *count += 1;
-            if *count == 2 {
-                judgement.violated(
-                    trace.place_at(exchange, &format!("/result/resources/{index}")),
-                    format!("{METHOD} {directory}"),
-                    "each child on one page",
-                    format!("{uri} again"),
-                );
+    for pages in trace.walks(METHOD) {
+        let mut shown = HashSet::new();
+        for page in pages {
+            let items = trace.result(page).and_then(|result| result.get("resources")).and_then(Value::as_array);
+            for (index, item) in items.into_iter().flatten().enumerate() {
+                let Some(uri) = item.get("uri").and_then(Value::as_str) else { continue };
+                if !shown.insert(uri) {
+                    judgement.violated(
+                        trace.place_at(page, &format!("/result/resources/{index}")),
+                        format!("{METHOD} {}", page.uri().unwrap_or_default()),
+                        "each child on one page",
+                        format!("{uri} again"),
+                    );
+                }
             }
         }
     }

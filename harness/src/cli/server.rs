@@ -136,6 +136,11 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
         // Read once, used until the process ends.
         scenarios.push(Box::leak(Box::new(scenario)));
     }
+    let mut named_skills = args.skill.clone();
+    if args.url.is_none() && args.command.is_empty() {
+        // The built-in server has a skill that its listing leaves out.
+        named_skills.push(sep2640_reference::UNLISTED_SKILL.to_owned());
+    }
     let mut options: Vec<String> = Vec::new();
     for uri in &args.skill {
         options.extend(["--skill".to_owned(), uri.clone()]);
@@ -163,7 +168,7 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
         scenarios,
         checks,
         probe_undeclared: args.probe_undeclared,
-        named_skills: args.skill.clone(),
+        named_skills,
         strict: args.strict,
         replay: Box::new(replay),
     })

@@ -1,0 +1,64 @@
+//! The proof that the checks work: the honest reference passes all of them, and with a fault
+//! exactly the fault's check fails. Asserted as equality of sets, for every fault, over both
+//! transports, on each revision that the fault applies to.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{Lab, broken};
+use sep2640_conform::verdict::Verdict;
+use sep2640_conform::wire::{Revision, Transport};
+use sep2640_reference::{Channel, faults};
+
+const TRANSPORTS: [Transport; 2] = [Transport::Stdio, Transport::Http];
+
+#[test]
+fn the_honest_twin_passes_everything() {
+    let lab = Lab::new();
+    let mut wrong = Vec::new();
+    for transport in TRANSPORTS {
+        for revision in Revision::ALL {
+            let report = lab.judge(None, &[], transport, revision);
+            for check in &report.checks {
+                let applicable = check.verdict != Verdict::NotApplicable;
+                if applicable && check.verdict != Verdict::Pass {
+                    wrong.push(format!("{transport} {revision}: {} {}", check.id, check.verdict.key()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_fault_breaks_exactly_its_check() {
+    let lab = Lab::new();
+    let mut jobs = Vec::new();
+    for fault in faults() {
+        for transport in TRANSPORTS {
+            let channel = match transport {
+                Transport::Stdio => Channel::Stdio,
+                Transport::Http => Channel::Http,
+            };
+            if fault.transport.is_some_and(|only| only != channel) {
+                continue;
+            }
+            for revision in Revision::ALL {
+                if fault.revisions.is_empty() || fault.revisions.contains(&revision.name()) {
+                    jobs.push((fault, transport, revision));
+                }
+            }
+        }
+    }
+    let wrong = lab.in_parallel(jobs, |lab, (fault, transport, revision)| {
+        let report = lab.judge(Some(fault.id), fault.needs, transport, revision);
+        let found = broken(&report);
+        let wanted = BTreeSet::from([fault.check]);
+        (found != wanted).then(|| {
+            let found: Vec<_> = found.into_iter().collect();
+            format!("{:60} {transport:5} {revision}: {}", fault.id, found.join(", "))
+        })
+    });
+    assert!(wrong.is_empty(), "{} of the faults' runs differ:\n{}", wrong.len(), wrong.join("\n"));
+}
