@@ -62,7 +62,15 @@ mod tests {
 
     #[test]
     fn the_worst_outcome_wins() {
-        let order = [Interrupted, Harness, Usage, Target, Failed, Nothing, Conformant];
+        let order = [
+            Interrupted,
+            Harness,
+            Usage,
+            Target,
+            Failed,
+            Nothing,
+            Conformant,
+        ];
         for (i, a) in order.iter().enumerate() {
             for b in &order[i..] {
                 assert_eq!(a.worst(*b), *a);

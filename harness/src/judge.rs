@@ -32,7 +32,7 @@ pub struct Judged {
 
 /// Judges a trace with `checks`, in their order.
 ///
-/// A finding whose subject is also the subject of a finding of a check named in `after` is not
+/// A finding whose cause is also the cause of a finding of a check named in `after` is not
 /// counted: it follows from that one. A check left with such findings only is blocked.
 pub fn judge(trace: &Trace, checks: &[&'static Check], spec: &Spec) -> Vec<Judged> {
     let specs = spec.checks();
@@ -46,8 +46,12 @@ pub fn judge(trace: &Trace, checks: &[&'static Check], spec: &Spec) -> Vec<Judge
             .and_then(|spec| spec.inapplicable(trace.revision, trace.transport))
             .or_else(|| match check.needs {
                 Needs::Extension if !declared => Some("the extension is not declared".to_owned()),
-                Needs::DirectoryRead if !declared => Some("the extension is not declared".to_owned()),
-                Needs::DirectoryRead if !directory_read => Some("directoryRead is not declared".to_owned()),
+                Needs::DirectoryRead if !declared => {
+                    Some("the extension is not declared".to_owned())
+                }
+                Needs::DirectoryRead if !directory_read => {
+                    Some("directoryRead is not declared".to_owned())
+                }
                 _ => None,
             });
         let judgement = match bound {
@@ -91,7 +95,10 @@ fn causes<'a>(
         if !seen.insert(id) {
             continue;
         }
-        if let Some(judgement) = judgements.get(id).filter(|judgement| !judgement.findings.is_empty()) {
+        if let Some(judgement) = judgements
+            .get(id)
+            .filter(|judgement| !judgement.findings.is_empty())
+        {
             causes.push((id, judgement));
         }
         if let Some(before) = checks.iter().find(|check| check.id == id) {
@@ -113,7 +120,12 @@ fn resolve(
     let cause_of = |finding: &Finding| {
         causes
             .iter()
-            .find(|(_, cause)| cause.findings.iter().any(|earlier| earlier.subject == finding.subject))
+            .find(|(_, cause)| {
+                cause
+                    .findings
+                    .iter()
+                    .any(|earlier| earlier.cause == finding.cause)
+            })
             .map(|(id, _)| *id)
     };
     let mut blocking: Option<&'static str> = None;
@@ -129,13 +141,21 @@ fn resolve(
         return (severity.into(), None, findings);
     }
     if let Some(id) = blocking {
-        return (Verdict::Blocked, Some(format!("follows from {id}")), Vec::new());
+        return (
+            Verdict::Blocked,
+            Some(format!("follows from {id}")),
+            Vec::new(),
+        );
     }
     if judgement.examined > 0 {
         return (Verdict::Pass, None, Vec::new());
     }
     if let Some((id, _)) = causes.first() {
-        return (Verdict::Blocked, Some(format!("nothing to judge after {id} failed")), Vec::new());
+        return (
+            Verdict::Blocked,
+            Some(format!("nothing to judge after {id} failed")),
+            Vec::new(),
+        );
     }
     let why = judgement
         .unexercised

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 use crate::catalog;
 use crate::checks::Check;
 use crate::event::{
-    CheckReport, Event, FindingReport, Remark, RemarkKind, Report, RunReport, TargetDescription, Tool,
+    CheckReport, Event, FindingReport, Remark, RemarkKind, Report, RunReport, TargetDescription,
+    Tool,
 };
 use crate::exit::Exit;
 use crate::judge::{self, Judged};
@@ -88,7 +89,9 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
     let mut exit = Exit::Conformant;
     for revision in revisions {
         let begun = Instant::now();
-        let opened = tokio::time::timeout_at(until, Session::open(&plan.target, revision, plan.limits)).await;
+        let opened =
+            tokio::time::timeout_at(until, Session::open(&plan.target, revision, plan.limits))
+                .await;
         let session = match opened {
             Ok(Ok(session)) => session,
             Ok(Err(Refusal::NotSpoken(why))) => {
@@ -109,7 +112,10 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
                 continue;
             }
             Err(_) => {
-                skipped.insert(revision.to_string(), "the deadline was reached (see --deadline)".to_owned());
+                skipped.insert(
+                    revision.to_string(),
+                    "the deadline was reached (see --deadline)".to_owned(),
+                );
                 exit = exit.worst(Exit::Target);
                 continue;
             }
@@ -181,7 +187,10 @@ async fn play_all(
     let mut remarks = Vec::new();
     let mut remark = |kind, text: String| remarks.push(Remark { kind, text });
     if facts.is_none() {
-        remark(RemarkKind::ExtensionAbsent, "the server does not declare the extension".to_owned());
+        remark(
+            RemarkKind::ExtensionAbsent,
+            "the server does not declare the extension".to_owned(),
+        );
     }
     for (index, scenario) in scenarios.iter().enumerate() {
         emit(Event::ScenarioStarted {
@@ -203,7 +212,10 @@ async fn play_all(
                 break;
             }
             Err(_) => {
-                remark(RemarkKind::Deadline, format!("the deadline was reached in {}", scenario.name));
+                remark(
+                    RemarkKind::Deadline,
+                    format!("the deadline was reached in {}", scenario.name),
+                );
                 break;
             }
         }
@@ -211,7 +223,10 @@ async fn play_all(
         emit(Event::Progress { answered, sent });
     }
     for cut in player.cuts {
-        remark(RemarkKind::Bounded, format!("not everything was looked at: {cut}"));
+        remark(
+            RemarkKind::Bounded,
+            format!("not everything was looked at: {cut}"),
+        );
     }
     (session.close().await, remarks)
 }
@@ -227,7 +242,13 @@ fn facts(plan: &Plan, session: &Session) -> Option<Facts> {
     })
 }
 
-fn report(plan: &Plan, trace: &Trace, judged: Vec<Judged>, remarks: Vec<Remark>, took: Duration) -> RunReport {
+fn report(
+    plan: &Plan,
+    trace: &Trace,
+    judged: Vec<Judged>,
+    remarks: Vec<Remark>,
+    took: Duration,
+) -> RunReport {
     let checks = judged
         .into_iter()
         .map(|judged| {
@@ -275,7 +296,13 @@ fn merge(findings: Vec<crate::verdict::Finding>) -> Vec<crate::verdict::Finding>
     let mut seen = HashSet::new();
     findings
         .into_iter()
-        .filter(|finding| seen.insert((finding.subject.clone(), finding.expected.clone(), finding.actual.clone())))
+        .filter(|finding| {
+            seen.insert((
+                finding.subject.clone(),
+                finding.expected.clone(),
+                finding.actual.clone(),
+            ))
+        })
         .collect()
 }
 
@@ -290,10 +317,15 @@ fn exercised(run: &RunReport) -> bool {
 
 fn exit_of(run: &RunReport) -> Exit {
     let mut exit = Exit::Conformant;
-    if run.checks.iter().any(|check| check.verdict == Verdict::Fail) {
+    if run
+        .checks
+        .iter()
+        .any(|check| check.verdict == Verdict::Fail)
+    {
         exit = exit.worst(Exit::Failed);
     }
-    let ended = |remark: &Remark| matches!(remark.kind, RemarkKind::TargetLost | RemarkKind::Deadline);
+    let ended =
+        |remark: &Remark| matches!(remark.kind, RemarkKind::TargetLost | RemarkKind::Deadline);
     if run.remarks.iter().any(ended) {
         exit = exit.worst(Exit::Target);
     }

@@ -203,7 +203,9 @@ impl Spec {
     /// The file that is compiled in.
     pub fn get() -> &'static Spec {
         static SPEC: OnceLock<Spec> = OnceLock::new();
-        SPEC.get_or_init(|| Spec::parse(TEXT).unwrap_or_else(|error| panic!("sep-2640.yaml: {error}")))
+        SPEC.get_or_init(|| {
+            Spec::parse(TEXT).unwrap_or_else(|error| panic!("sep-2640.yaml: {error}"))
+        })
     }
 
     /// Reads a file of this form.
@@ -217,20 +219,32 @@ impl Spec {
         let spec: Spec = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
         for row in &spec.requirements {
             if row.check.is_some() == row.excluded.is_some() {
-                return Err(format!("row \"{}\": exactly one of `check` and `excluded` is needed", row.text));
+                return Err(format!(
+                    "row \"{}\": exactly one of `check` and `excluded` is needed",
+                    row.text
+                ));
             }
             if row.judged.is_some() && row.note.is_none() {
-                return Err(format!("row \"{}\": `judged` needs a `note` that says why", row.text));
+                return Err(format!(
+                    "row \"{}\": `judged` needs a `note` that says why",
+                    row.text
+                ));
             }
         }
         for (id, check) in spec.checks() {
             let first = check.rows[0];
             for row in &check.rows {
                 if row.severity() != first.severity() {
-                    return Err(format!("check {id}: its rows differ in severity (\"{}\")", row.text));
+                    return Err(format!(
+                        "check {id}: its rows differ in severity (\"{}\")",
+                        row.text
+                    ));
                 }
                 if row.revisions != first.revisions || row.transport != first.transport {
-                    return Err(format!("check {id}: its rows differ in where they bind (\"{}\")", row.text));
+                    return Err(format!(
+                        "check {id}: its rows differ in where they bind (\"{}\")",
+                        row.text
+                    ));
                 }
             }
         }
@@ -241,7 +255,9 @@ impl Spec {
     pub fn checks(&self) -> BTreeMap<&str, CheckSpec<'_>> {
         let mut checks: BTreeMap<&str, CheckSpec<'_>> = BTreeMap::new();
         for row in &self.requirements {
-            let Some(id) = row.check.as_deref() else { continue };
+            let Some(id) = row.check.as_deref() else {
+                continue;
+            };
             let check = checks.entry(id).or_insert_with(|| CheckSpec {
                 severity: row.severity(),
                 level: row.level,
@@ -270,31 +286,55 @@ mod tests {
     use super::*;
 
     fn parse(rows: &str) -> Result<Spec, String> {
-        Spec::parse(&format!("sep: 2640\nspec_url: https://example.org/\nrequirements:\n{rows}"))
+        Spec::parse(&format!(
+            "sep: 2640\nspec_url: https://example.org/\nrequirements:\n{rows}"
+        ))
     }
 
     const ROW: &str = "  - {check: a, level: MUST, actor: server, section: '#x', text: One}\n";
 
     #[test]
     fn rows_of_a_check_are_joined() {
-        let spec = parse(&format!("{ROW}  - {{check: a, level: implied, actor: server, section: '#y', text: Two}}\n")).unwrap();
+        let spec = parse(&format!(
+            "{ROW}  - {{check: a, level: implied, actor: server, section: '#y', text: Two}}\n"
+        ))
+        .unwrap();
         let check = spec.check("a").unwrap();
-        assert_eq!((check.rows.len(), check.level, check.section()), (2, Level::Must, "#x"));
+        assert_eq!(
+            (check.rows.len(), check.level, check.section()),
+            (2, Level::Must, "#x")
+        );
     }
 
     #[test]
     fn what_cannot_be_right_is_refused() {
         for (row, why) in [
-            ("  - {check: a, excluded: b, level: MUST, actor: server, section: s, text: One}\n", "exactly one"),
-            ("  - {level: MUST, actor: server, section: s, text: One}\n", "exactly one"),
-            ("  - {check: a, level: MUST, actor: server, section: s, text: One, colour: red}\n", "unknown field"),
-            ("  - {check: a, level: must, actor: server, section: s, text: One}\n", "unknown variant"),
-            ("  - {check: a, level: MUST, actor: server, section: s, text: One, judged: warn}\n", "needs a `note`"),
+            (
+                "  - {check: a, excluded: b, level: MUST, actor: server, section: s, text: One}\n",
+                "exactly one",
+            ),
+            (
+                "  - {level: MUST, actor: server, section: s, text: One}\n",
+                "exactly one",
+            ),
+            (
+                "  - {check: a, level: MUST, actor: server, section: s, text: One, colour: red}\n",
+                "unknown field",
+            ),
+            (
+                "  - {check: a, level: must, actor: server, section: s, text: One}\n",
+                "unknown variant",
+            ),
+            (
+                "  - {check: a, level: MUST, actor: server, section: s, text: One, judged: warn}\n",
+                "needs a `note`",
+            ),
         ] {
             let error = parse(row).unwrap_err();
             assert!(error.contains(why), "{error}");
         }
-        let two = format!("{ROW}  - {{check: a, level: SHOULD, actor: server, section: s, text: Two}}\n");
+        let two =
+            format!("{ROW}  - {{check: a, level: SHOULD, actor: server, section: s, text: Two}}\n");
         assert!(parse(&two).unwrap_err().contains("differ in severity"));
     }
 }

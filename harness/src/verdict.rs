@@ -108,9 +108,12 @@ impl From<Severity> for Verdict {
 pub struct Finding {
     /// Frame number and JSON pointer.
     pub at: Place,
-    /// What the finding is about (a URI, a method): findings of checks that depend on each
-    /// other are joined by it.
+    /// What the finding is about (a URI, a method).
     pub subject: String,
+    /// What findings of checks that depend on each other are joined by; the subject, unless the
+    /// check knows better.
+    #[serde(skip)]
+    pub cause: String,
     /// What the specification asks for.
     pub expected: String,
     /// What the trace shows.
@@ -174,11 +177,20 @@ impl Judgement {
         actual: impl Into<String>,
     ) {
         self.examined += 1;
+        let subject = subject.into();
         self.findings.push(Finding {
             at,
-            subject: subject.into(),
+            cause: subject.clone(),
+            subject,
             expected: expected.into(),
             actual: actual.into(),
         });
+    }
+
+    /// Names the cause of the finding that was added last.
+    pub fn because(&mut self, cause: impl Into<String>) {
+        if let Some(finding) = self.findings.last_mut() {
+            finding.cause = cause.into();
+        }
     }
 }

@@ -23,7 +23,11 @@ fn the_honest_twin_passes_everything() {
             for check in &report.checks {
                 let applicable = check.verdict != Verdict::NotApplicable;
                 if applicable && check.verdict != Verdict::Pass {
-                    wrong.push(format!("{transport} {revision}: {} {}", check.id, check.verdict.key()));
+                    wrong.push(format!(
+                        "{transport} {revision}: {} {}",
+                        check.id,
+                        check.verdict.key()
+                    ));
                 }
             }
         }
@@ -57,8 +61,17 @@ fn each_fault_breaks_exactly_its_check() {
         let wanted = BTreeSet::from([fault.check]);
         (found != wanted).then(|| {
             let found: Vec<_> = found.into_iter().collect();
-            format!("{:60} {transport:5} {revision}: {}", fault.id, found.join(", "))
+            format!(
+                "{:60} {transport:5} {revision}: {}",
+                fault.id,
+                found.join(", ")
+            )
         })
     });
-    assert!(wrong.is_empty(), "{} of the faults' runs differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of the faults' runs differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }

@@ -14,14 +14,20 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-capability-extension-key", extension_key).needs(Needs::Nothing),
     Check::server("sep-2640-capability-empty-object", settings_object),
     Check::server("sep-2640-capability-declaration-inline", settings_inline),
-    Check::server("sep-2640-capability-directory-read-flag", directory_read_flag),
+    Check::server(
+        "sep-2640-capability-directory-read-flag",
+        directory_read_flag,
+    ),
     Check::server("sep-2640-capability-requires-resources", resources_declared),
 ];
 
 fn capabilities<'a>(trace: &'a Evidence<'_>) -> Option<(Place, &'a Value)> {
     let (exchange, declaration) = trace.declaration()?;
     let capabilities = declaration.get("capabilities")?;
-    Some((trace.place_at(exchange, "/result/capabilities"), capabilities))
+    Some((
+        trace.place_at(exchange, "/result/capabilities"),
+        capabilities,
+    ))
 }
 
 fn settings<'a>(trace: &'a Evidence<'_>) -> Option<(Place, &'a Value)> {
@@ -43,11 +49,16 @@ fn extension_key(trace: &Evidence<'_>) -> Judgement {
     };
     let places = [
         (capabilities.get("extensions"), at.child(&[&"extensions"])),
-        (capabilities.get("experimental"), at.child(&[&"experimental"])),
+        (
+            capabilities.get("experimental"),
+            at.child(&[&"experimental"]),
+        ),
         (Some(capabilities), at),
     ];
     for (object, place) in places {
-        let Some(Value::Object(object)) = object else { continue };
+        let Some(Value::Object(object)) = object else {
+            continue;
+        };
         if let Some(key) = object.keys().find(|key| looks_like_it(key)) {
             judgement.violated(
                 place.child(&[key]),
@@ -73,7 +84,12 @@ fn settings_object(trace: &Evidence<'_>) -> Judgement {
         if settings.is_object() {
             judgement.holds();
         } else {
-            judgement.violated(at, EXTENSION, "a settings object, `{}` for none", describe(Some(settings)));
+            judgement.violated(
+                at,
+                EXTENSION,
+                "a settings object, `{}` for none",
+                describe(Some(settings)),
+            );
         }
     }
     judgement
@@ -108,7 +124,12 @@ fn directory_read_flag(trace: &Evidence<'_>) -> Judgement {
     };
     match settings.get("directoryRead") {
         None | Some(Value::Bool(_)) => judgement.holds(),
-        other => judgement.violated(at.child(&[&"directoryRead"]), "directoryRead", "a boolean", describe(other)),
+        other => judgement.violated(
+            at.child(&[&"directoryRead"]),
+            "directoryRead",
+            "a boolean",
+            describe(other),
+        ),
     }
     judgement
 }
@@ -119,7 +140,12 @@ fn resources_declared(trace: &Evidence<'_>) -> Judgement {
     if let Some((at, capabilities)) = capabilities(trace) {
         match capabilities.get("resources") {
             Some(Value::Object(_)) => judgement.holds(),
-            other => judgement.violated(at, "resources", "the `resources` capability, an object", describe(other)),
+            other => judgement.violated(
+                at,
+                "resources",
+                "the `resources` capability, an object",
+                describe(other),
+            ),
         }
     }
     judgement

@@ -12,16 +12,34 @@ use crate::wire::trace::Outcome;
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
-    Check::server("sep-2640-client-declaration-not-required", undeclared_client),
-    Check::server("sep-2640-stateless-methods", stateless)
-        .after(&["sep-2640-skills-get-answers-listed", "sep-2640-skillmd-required"]),
+    Check::server(
+        "sep-2640-client-declaration-not-required",
+        undeclared_client,
+    )
+    .after(&["sep-2640-skills-list-implemented"]),
+    Check::server("sep-2640-stateless-methods", stateless).after(&[
+        "sep-2640-skills-get-implemented",
+        "sep-2640-skills-get-answers-listed",
+        "sep-2640-skillmd-required",
+    ]),
     Check::server("sep-2640-resources-list-implemented", resources_list),
-    Check::server("sep-2640-directory-read-undeclared", undeclared_directory_read).needs(Needs::Extension),
+    Check::server(
+        "sep-2640-directory-read-undeclared",
+        undeclared_directory_read,
+    )
+    .needs(Needs::Extension),
 ];
 
 /// `skills/list` is answered to a client that does not name the extension.
 fn undeclared_client(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
+    // A server without the method has been judged for that.
+    if !trace
+        .calls("skills/list")
+        .any(|exchange| trace.result(exchange).is_some())
+    {
+        return judgement;
+    }
     for exchange in trace.named("undeclared-client") {
         match trace.outcome(exchange) {
             Outcome::Result(_) => judgement.holds(),
@@ -42,10 +60,14 @@ fn stateless(trace: &Evidence<'_>) -> Judgement {
     for exchange in trace.named("first-on-connection") {
         match trace.outcome(exchange) {
             Outcome::Result(_) => judgement.holds(),
+            Outcome::Error(error) if error.code == Some(METHOD_NOT_FOUND) => {}
             other => judgement.violated(
                 trace.place(exchange),
                 exchange.uri().unwrap_or_default(),
-                format!("{} answered on a connection that has not called skills/list", exchange.method),
+                format!(
+                    "{} answered on a connection that has not called skills/list",
+                    exchange.method
+                ),
                 other.words(),
             ),
         }
@@ -56,16 +78,26 @@ fn stateless(trace: &Evidence<'_>) -> Judgement {
 /// `resources/list` is there, since `resources` is declared.
 fn resources_list(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for exchange in trace.calls("resources/list").filter(|exchange| exchange.cursor().is_none()) {
+    for exchange in trace
+        .calls("resources/list")
+        .filter(|exchange| exchange.cursor().is_none())
+    {
         match trace.outcome(exchange) {
-            Outcome::Result(result) if result.get("resources").is_some_and(Value::is_array) => judgement.holds(),
+            Outcome::Result(result) if result.get("resources").is_some_and(Value::is_array) => {
+                judgement.holds()
+            }
             Outcome::Result(result) => judgement.violated(
                 trace.place_at(exchange, "/result"),
                 "resources/list",
                 "a `resources` array, empty when nothing is listed",
                 format!("`resources` is {}", describe(result.get("resources"))),
             ),
-            other => judgement.violated(trace.place(exchange), "resources/list", "a result", other.words()),
+            other => judgement.violated(
+                trace.place(exchange),
+                "resources/list",
+                "a result",
+                other.words(),
+            ),
         }
     }
     judgement

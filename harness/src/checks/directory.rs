@@ -24,17 +24,28 @@ pub const CHECKS: &[Check] = &[
     check("sep-2640-directory-read-every-directory", every_directory).after(&[REGISTERED]),
     check("sep-2640-directory-read-empty", empty_directory).after(&[REGISTERED]),
     check("sep-2640-directory-read-direct-children", direct_children).after(&[SHAPE]),
-    check("sep-2640-directory-read-no-trailing-slash", no_trailing_slash).after(&[SHAPE]),
+    check(
+        "sep-2640-directory-read-no-trailing-slash",
+        no_trailing_slash,
+    )
+    .after(&[SHAPE]),
     check("sep-2640-directory-read-subdir-mimetype", subdir_mimetype).after(&[SHAPE]),
     check("sep-2640-directory-read-pagination", pagination).after(&[REGISTERED]),
     check("sep-2640-directory-read-unknown-cursor", unknown_cursor).after(PROBE_AFTER),
-    check("sep-2640-directory-read-invalid-params", |trace| refused(trace, &["directory-unknown", "directory-of-file"]))
-        .after(PROBE_AFTER),
-    check("sep-2640-directory-read-malformed-params", |trace| refused(trace, &["directory-malformed"]))
-        .after(PROBE_AFTER),
+    check("sep-2640-directory-read-invalid-params", |trace| {
+        refused(trace, &["directory-unknown", "directory-of-file"])
+    })
+    .after(PROBE_AFTER),
+    check("sep-2640-directory-read-malformed-params", |trace| {
+        refused(trace, &["directory-malformed"])
+    })
+    .after(PROBE_AFTER),
     check("sep-2640-resources-complete", complete).after(&[
         REGISTERED,
         SHAPE,
+        "sep-2640-directory-read-pagination",
+        "sep-2640-directory-read-subdir-mimetype",
+        "sep-2640-resources-uri-required",
         "sep-2640-resources-nested-completeness",
         "sep-2640-resources-uri-within-skill",
         "sep-2640-resources-lists-skillmd",
@@ -50,7 +61,12 @@ const WALKED: [&str; 2] = ["directory", "directory-parent"];
 const DIRECTORY_TYPE: &str = "inode/directory";
 
 fn walked<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
-    trace.calls(METHOD).filter(|exchange| exchange.name.as_deref().is_some_and(|name| WALKED.contains(&name)))
+    trace.calls(METHOD).filter(|exchange| {
+        exchange
+            .name
+            .as_deref()
+            .is_some_and(|name| WALKED.contains(&name))
+    })
 }
 
 fn is_registered(trace: &Evidence<'_>) -> bool {
@@ -60,7 +76,9 @@ fn is_registered(trace: &Evidence<'_>) -> bool {
 /// The declared method is there.
 fn registered(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let Some(first) = walked(trace).next() else { return judgement };
+    let Some(first) = walked(trace).next() else {
+        return judgement;
+    };
     if is_registered(trace) {
         judgement.holds();
     } else {
@@ -78,7 +96,9 @@ fn registered(trace: &Evidence<'_>) -> Judgement {
 fn result_shape(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for exchange in walked(trace) {
-        let Some(result) = trace.result(exchange) else { continue };
+        let Some(result) = trace.result(exchange) else {
+            continue;
+        };
         match result.get("resources") {
             Some(Value::Array(items)) => match items.iter().position(|item| !item.is_object()) {
                 None => judgement.holds(),
@@ -120,9 +140,19 @@ impl Child<'_> {
 fn children<'a>(trace: &'a Evidence<'_>) -> Vec<Child<'a>> {
     let mut children = Vec::new();
     for exchange in walked(trace) {
-        let items = trace.result(exchange).and_then(|result| result.get("resources")).and_then(Value::as_array);
-        let Some(directory) = exchange.uri() else { continue };
-        for (index, value) in items.into_iter().flatten().enumerate().filter(|(_, value)| value.is_object()) {
+        let items = trace
+            .result(exchange)
+            .and_then(|result| result.get("resources"))
+            .and_then(Value::as_array);
+        let Some(directory) = exchange.uri() else {
+            continue;
+        };
+        for (index, value) in items
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .filter(|(_, value)| value.is_object())
+        {
             children.push(Child {
                 value,
                 directory,
@@ -137,8 +167,10 @@ fn children<'a>(trace: &'a Evidence<'_>) -> Vec<Child<'a>> {
 fn child_metadata(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for child in children(trace) {
-        let missing: Vec<&str> =
-            ["uri", "name"].into_iter().filter(|member| !child.value.get(*member).is_some_and(Value::is_string)).collect();
+        let missing: Vec<&str> = ["uri", "name"]
+            .into_iter()
+            .filter(|member| !child.value.get(*member).is_some_and(Value::is_string))
+            .collect();
         if missing.is_empty() {
             judgement.holds();
         } else {
@@ -157,7 +189,9 @@ fn child_metadata(trace: &Evidence<'_>) -> Judgement {
 fn implied(trace: &Evidence<'_>) -> BTreeSet<String> {
     let mut implied = BTreeSet::new();
     for entry in trace.listings().last().into_iter().flatten() {
-        let Some(root) = entry.uri().and_then(uri::skill_root) else { continue };
+        let Some(root) = entry.uri().and_then(uri::skill_root) else {
+            continue;
+        };
         implied.insert(root.to_owned());
         for item in entry.items() {
             if let Some(file) = item.uri().filter(|file| uri::within(root, file).is_ok()) {
@@ -176,7 +210,12 @@ fn every_directory(trace: &Evidence<'_>) -> Judgement {
     }
     let implied = implied(trace);
     for exchange in walked(trace).filter(|exchange| exchange.cursor().is_none()) {
-        let Some(directory) = exchange.uri().filter(|directory| implied.contains(*directory)) else { continue };
+        let Some(directory) = exchange
+            .uri()
+            .filter(|directory| implied.contains(*directory))
+        else {
+            continue;
+        };
         match trace.outcome(exchange) {
             Outcome::Result(_) => judgement.holds(),
             other => judgement.violated(
@@ -203,7 +242,9 @@ fn empty_directory(trace: &Evidence<'_>) -> Judgement {
         .collect();
     judgement.unexercised = Some("no directory without files was seen".to_owned());
     for exchange in walked(trace).filter(|exchange| exchange.cursor().is_none()) {
-        let Some(directory) = exchange.uri().filter(|directory| shown.contains(directory)) else { continue };
+        let Some(directory) = exchange.uri().filter(|directory| shown.contains(directory)) else {
+            continue;
+        };
         match trace.outcome(exchange) {
             Outcome::Result(_) => judgement.holds(),
             other => judgement.violated(
@@ -282,9 +323,14 @@ fn pagination(trace: &Evidence<'_>) -> Judgement {
     for pages in trace.walks(METHOD) {
         let mut shown = HashSet::new();
         for page in pages {
-            let items = trace.result(page).and_then(|result| result.get("resources")).and_then(Value::as_array);
+            let items = trace
+                .result(page)
+                .and_then(|result| result.get("resources"))
+                .and_then(Value::as_array);
             for (index, item) in items.into_iter().flatten().enumerate() {
-                let Some(uri) = item.get("uri").and_then(Value::as_str) else { continue };
+                let Some(uri) = item.get("uri").and_then(Value::as_str) else {
+                    continue;
+                };
                 if !shown.insert(uri) {
                     judgement.violated(
                         trace.place_at(page, &format!("/result/resources/{index}")),
@@ -334,14 +380,36 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
     for child in &children {
         by_directory.entry(child.directory).or_default().push(child);
     }
-    let answered: BTreeSet<&str> = walked(trace)
-        .filter(|exchange| trace.result(exchange).is_some())
-        .filter_map(Exchange::uri)
+    // Directories whose children are known to the last one.
+    let answered: BTreeSet<&str> = trace
+        .walks(METHOD)
+        .into_iter()
+        .filter(|pages| {
+            pages.iter().all(|page| has_children(trace, page))
+                && !pages.iter().any(|page| was_cut(page))
+        })
+        .filter_map(|pages| pages[0].uri())
+        .collect();
+    let mistyped: BTreeSet<String> = subdir_mimetype(trace)
+        .findings
+        .into_iter()
+        .map(|finding| finding.subject)
         .collect();
     let manifests = manifests(trace);
     for entry in trace.listing() {
-        let Some(root) = entry.uri().and_then(uri::skill_root) else { continue };
-        let Some(manifest) = entry.uri().and_then(|uri| manifests.get(uri)) else { continue };
+        let Some(root) = entry.uri().and_then(uri::skill_root) else {
+            continue;
+        };
+        let Some(manifest) = entry.uri().and_then(|uri| manifests.get(uri)) else {
+            continue;
+        };
+        // A manifest with unnamed files, or directories that are shown as files, cannot be compared.
+        let below = format!("{root}/");
+        if entry.items().iter().any(|item| item.uri().is_none())
+            || mistyped.iter().any(|uri| uri.starts_with(&below))
+        {
+            continue;
+        }
         // Files that a walk from the root shows; `None` when a directory on the way did not answer.
         let mut files: BTreeMap<String, &Child<'_>> = BTreeMap::new();
         let mut open = vec![root];
@@ -353,9 +421,12 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
                 continue;
             }
             for child in by_directory.get(directory).into_iter().flatten() {
-                let Some(uri) = child.value.get("uri").and_then(Value::as_str) else { continue };
+                let Some(uri) = child.value.get("uri").and_then(Value::as_str) else {
+                    continue;
+                };
                 let below = manifest.range(format!("{}/", normal(uri))..).next();
-                let holds_files = below.is_some_and(|file| file.starts_with(&format!("{}/", normal(uri))));
+                let holds_files =
+                    below.is_some_and(|file| file.starts_with(&format!("{}/", normal(uri))));
                 if child.is_directory() || holds_files || uri.ends_with('/') {
                     open.push(uri);
                 } else {
@@ -391,6 +462,22 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
         }
     }
     judgement
+}
+
+fn has_children(trace: &Evidence<'_>, page: &Exchange) -> bool {
+    let items = trace
+        .result(page)
+        .and_then(|result| result.get("resources"))
+        .and_then(Value::as_array);
+    items.is_some_and(|items| {
+        items
+            .iter()
+            .all(|item| item.get("uri").is_some_and(Value::is_string))
+    })
+}
+
+fn was_cut(page: &Exchange) -> bool {
+    page.page.is_some_and(|page| page.cut)
 }
 
 /// The files that any entry of a skill lists, by the skill's URI: a skill may gain a file between

@@ -33,17 +33,21 @@ impl<'a> Entry<'a> {
 
     /// What findings about this entry are about: its URI, or its place in the listing.
     pub fn subject(&self) -> String {
-        self.uri().map_or_else(|| format!("entry at {}", self.at.pointer), str::to_owned)
+        self.uri()
+            .map_or_else(|| format!("entry at {}", self.at.pointer), str::to_owned)
     }
 
     /// The URI, or the whole entry as text where it has none.
     pub fn subject_uri(&self) -> String {
-        self.uri().map_or_else(|| self.value.to_string(), str::to_owned)
+        self.uri()
+            .map_or_else(|| self.value.to_string(), str::to_owned)
     }
 
     /// `frontmatter`, when it is an object.
     pub fn frontmatter(&self) -> Option<&'a Value> {
-        self.value.get("frontmatter").filter(|value| value.is_object())
+        self.value
+            .get("frontmatter")
+            .filter(|value| value.is_object())
     }
 
     /// Whether `resources` is the string `"dynamic"`.
@@ -85,14 +89,18 @@ impl<'a> Item<'a> {
 
     /// What findings about this item are about: its URI, or its place.
     pub fn subject(&self) -> String {
-        self.uri().map_or_else(|| format!("item at {}", self.at.pointer), str::to_owned)
+        self.uri()
+            .map_or_else(|| format!("item at {}", self.at.pointer), str::to_owned)
     }
 }
 
 /// Whether a digest is written as `sha256:` and 64 lower-case hexadecimal digits.
 pub fn is_digest(digest: &str) -> bool {
     digest.strip_prefix("sha256:").is_some_and(|hex| {
-        hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        hex.len() == 64
+            && hex
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
 

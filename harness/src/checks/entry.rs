@@ -14,8 +14,12 @@ use crate::verdict::Judgement;
 pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-entry-uri-required", uri_required),
     Check::server("sep-2640-entry-frontmatter-required", frontmatter_required),
-    Check::server("sep-2640-entry-frontmatter-name", |trace| frontmatter_string(trace, "name")),
-    Check::server("sep-2640-entry-frontmatter-description", |trace| frontmatter_string(trace, "description")),
+    Check::server("sep-2640-entry-frontmatter-name", |trace| {
+        frontmatter_string(trace, "name")
+    }),
+    Check::server("sep-2640-entry-frontmatter-description", |trace| {
+        frontmatter_string(trace, "description")
+    }),
     Check::server("sep-2640-entry-resources-required", resources_required),
     Check::server("sep-2640-entry-members", members),
     Check::server("sep-2640-resources-dynamic-marker", dynamic_marker),
@@ -24,8 +28,10 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-resources-digest-format", digest_format),
     Check::server("sep-2640-resources-size-required", size_required),
     Check::server("sep-2640-resources-size-integer", size_integer),
-    Check::server("sep-2640-resources-lists-skillmd", lists_skillmd)
-        .after(&["sep-2640-resources-uri-required", "sep-2640-skills-list-entry-atomic"]),
+    Check::server("sep-2640-resources-lists-skillmd", lists_skillmd).after(&[
+        "sep-2640-resources-uri-required",
+        "sep-2640-skills-list-entry-atomic",
+    ]),
     Check::server("sep-2640-resources-each-once", each_once),
     Check::server("sep-2640-limit-resources-per-skill", limit_count),
     Check::server("sep-2640-limit-total-size", limit_size),
@@ -42,7 +48,12 @@ fn uri_required(trace: &Evidence<'_>) -> Judgement {
     for entry in trace.entries() {
         match entry.value.get("uri") {
             Some(Value::String(_)) => judgement.holds(),
-            other => judgement.violated(entry.at.clone(), entry.subject(), "a string `uri`", describe(other)),
+            other => judgement.violated(
+                entry.at.clone(),
+                entry.subject(),
+                "a string `uri`",
+                describe(other),
+            ),
         }
     }
     judgement
@@ -55,7 +66,12 @@ fn frontmatter_required(trace: &Evidence<'_>) -> Judgement {
         match entry.value.get("frontmatter") {
             Some(Value::Object(_)) => judgement.holds(),
             other => {
-                judgement.violated(entry.at.clone(), entry.subject(), "a `frontmatter` object", describe(other));
+                judgement.violated(
+                    entry.at.clone(),
+                    entry.subject(),
+                    "a `frontmatter` object",
+                    describe(other),
+                );
             }
         }
     }
@@ -66,7 +82,9 @@ fn frontmatter_required(trace: &Evidence<'_>) -> Judgement {
 fn frontmatter_string(trace: &Evidence<'_>, field: &str) -> Judgement {
     let mut judgement = Judgement::new();
     for entry in trace.entries() {
-        let Some(frontmatter) = entry.frontmatter() else { continue };
+        let Some(frontmatter) = entry.frontmatter() else {
+            continue;
+        };
         match frontmatter.get(field) {
             Some(Value::String(_)) => judgement.holds(),
             other => judgement.violated(
@@ -83,7 +101,11 @@ fn frontmatter_string(trace: &Evidence<'_>, field: &str) -> Judgement {
 /// `resources` is present.
 fn resources_required(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for entry in trace.entries().iter().filter(|entry| entry.value.is_object()) {
+    for entry in trace
+        .entries()
+        .iter()
+        .filter(|entry| entry.value.is_object())
+    {
         if entry.value.get("resources").is_some() {
             judgement.holds();
         } else {
@@ -121,10 +143,30 @@ fn dynamic_marker(trace: &Evidence<'_>) -> Judgement {
 fn members(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for entry in trace.entries() {
-        let Value::Object(object) = entry.value else { continue };
+        let Value::Object(object) = entry.value else {
+            continue;
+        };
+        // An entry that lacks what it must have has been judged for that.
+        if ["uri", "frontmatter", "resources"]
+            .iter()
+            .any(|member| !object.contains_key(*member))
+        {
+            continue;
+        }
         // Caching members in the wrong place are for the checks that miss them in the right one.
-        let known = ["uri", "frontmatter", "resources", "_meta", "ttlMs", "cacheScope"];
-        let others: Vec<&str> = object.keys().map(String::as_str).filter(|key| !known.contains(key)).collect();
+        let known = [
+            "uri",
+            "frontmatter",
+            "resources",
+            "_meta",
+            "ttlMs",
+            "cacheScope",
+        ];
+        let others: Vec<&str> = object
+            .keys()
+            .map(String::as_str)
+            .filter(|key| !known.contains(key))
+            .collect();
         if others.is_empty() {
             judgement.holds();
         } else {
@@ -143,7 +185,10 @@ fn members(trace: &Evidence<'_>) -> Judgement {
 fn item_uri_required(trace: &Evidence<'_>) -> Judgement {
     each_item(trace, |item| match item.value.get("uri") {
         Some(Value::String(_)) => Ok(()),
-        _ if !item.value.is_object() => Err(("an object with uri, digest and size", describe(Some(item.value)))),
+        _ if !item.value.is_object() => Err((
+            "an object with uri, digest and size",
+            describe(Some(item.value)),
+        )),
         other => Err(("a string `uri`", describe(other))),
     })
 }
@@ -160,9 +205,10 @@ fn digest_required(trace: &Evidence<'_>) -> Judgement {
 /// A digest is written as the SEP says.
 fn digest_format(trace: &Evidence<'_>) -> Judgement {
     each_item(trace, |item| match item.value.get("digest") {
-        Some(Value::String(digest)) if !entries::is_digest(digest) => {
-            Err(("sha256: and 64 lower-case hexadecimal digits", digest.clone()))
-        }
+        Some(Value::String(digest)) if !entries::is_digest(digest) => Err((
+            "sha256: and 64 lower-case hexadecimal digits",
+            digest.clone(),
+        )),
         _ => Ok(()),
     })
 }
@@ -171,7 +217,10 @@ fn digest_format(trace: &Evidence<'_>) -> Judgement {
 fn size_required(trace: &Evidence<'_>) -> Judgement {
     each_item(trace, |item| {
         if item.value.is_object() && item.value.get("size").is_none() {
-            Err(("`size`, the length of the file in bytes", "absent".to_owned()))
+            Err((
+                "`size`, the length of the file in bytes",
+                "absent".to_owned(),
+            ))
         } else {
             Ok(())
         }
@@ -181,7 +230,9 @@ fn size_required(trace: &Evidence<'_>) -> Judgement {
 /// A size is an integer, not below zero.
 fn size_integer(trace: &Evidence<'_>) -> Judgement {
     each_item(trace, |item| match item.value.get("size") {
-        Some(size) if entries::size_of(size).is_none() => Err(("an integer, 0 or more", describe(Some(size)))),
+        Some(size) if entries::size_of(size).is_none() => {
+            Err(("an integer, 0 or more", describe(Some(size))))
+        }
         _ => Ok(()),
     })
 }
@@ -209,7 +260,9 @@ fn each_item(
 fn lists_skillmd(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for entry in trace.entries() {
-        let (Some(uri), Some(Value::Array(_))) = (entry.uri(), entry.value.get("resources")) else { continue };
+        let (Some(uri), Some(Value::Array(_))) = (entry.uri(), entry.value.get("resources")) else {
+            continue;
+        };
         if entry.items().iter().any(|item| item.uri() == Some(uri)) {
             judgement.holds();
         } else {
@@ -236,7 +289,12 @@ fn each_once(trace: &Evidence<'_>) -> Judgement {
             match seen.insert(key, index) {
                 None => judgement.holds(),
                 Some(first) => {
-                    judgement.violated(item.at.clone(), uri, "each file once", format!("also item {first}"));
+                    judgement.violated(
+                        item.at.clone(),
+                        uri,
+                        "each file once",
+                        format!("also item {first}"),
+                    );
                 }
             }
         }
@@ -255,7 +313,11 @@ fn limit_count(trace: &Evidence<'_>) -> Judgement {
 /// At most 16 MiB.
 fn limit_size(trace: &Evidence<'_>) -> Judgement {
     limit(trace, |entry| {
-        let bytes: u64 = entry.items().iter().filter_map(entries::Item::size).fold(0, u64::saturating_add);
+        let bytes: u64 = entry
+            .items()
+            .iter()
+            .filter_map(entries::Item::size)
+            .fold(0, u64::saturating_add);
         (bytes > BYTES_MAX).then(|| (format!("at most {BYTES_MAX} bytes"), bytes.to_string()))
     })
 }
@@ -269,7 +331,12 @@ fn limit(trace: &Evidence<'_>, over: impl Fn(&Entry<'_>) -> Option<(String, Stri
         match over(&entry) {
             None => judgement.holds(),
             Some((expected, actual)) => {
-                judgement.violated(entry.at.child(&[&"resources"]), entry.subject(), expected, actual);
+                judgement.violated(
+                    entry.at.child(&[&"resources"]),
+                    entry.subject(),
+                    expected,
+                    actual,
+                );
             }
         }
     }

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use serde_json::Value;
 
 use super::entries::Entry;
-use crate::model::frontmatter::{self, Document, NoBlock};
+use crate::model::frontmatter::{self, Document, ErrorKind, NoBlock};
 use crate::verdict::Judgement;
 use crate::wire::content::{Body, Content};
 use crate::wire::trace::{Exchange, Place, Trace};
@@ -80,8 +80,22 @@ impl<'a> Evidence<'a> {
     /// Every entry of the trace: from listings, then from `skills/get`.
     pub fn entries(&self) -> &[Entry<'a>] {
         self.entries.get_or_init(|| {
-            let listed = self.trace.calls("skills/list").flat_map(|page| page_entries(self.trace, page));
-            let got = self.trace.calls("skills/get").filter_map(|exchange| got(self.trace, exchange));
+            let listed = self
+                .trace
+                .calls("skills/list")
+                .flat_map(|page| page_entries(self.trace, page));
+            // What a probe should have been refused for is judged with the probe.
+            let honest = |exchange: &&Exchange| {
+                matches!(
+                    exchange.name.as_deref(),
+                    Some("get-listed" | "get-named" | "first-on-connection")
+                )
+            };
+            let got = self
+                .trace
+                .calls("skills/get")
+                .filter(honest)
+                .filter_map(|exchange| got(self.trace, exchange));
             listed.chain(got).collect()
         })
     }
@@ -90,7 +104,14 @@ impl<'a> Evidence<'a> {
     pub fn listings(&self) -> &[Vec<Entry<'a>>] {
         self.walks.get_or_init(|| {
             let walks = self.trace.walks("skills/list").into_iter();
-            walks.map(|pages| pages.into_iter().flat_map(|page| page_entries(self.trace, page)).collect()).collect()
+            walks
+                .map(|pages| {
+                    pages
+                        .into_iter()
+                        .flat_map(|page| page_entries(self.trace, page))
+                        .collect()
+                })
+                .collect()
         })
     }
 
@@ -102,14 +123,30 @@ impl<'a> Evidence<'a> {
     /// Judges each walk over the listing, and keeps what is found in every one of them: in a
     /// catalog that moves, pages of one walk may disagree, but not again and again.
     pub fn in_every_listing(&self, judge: impl Fn(&[Entry<'a>], &mut Judgement)) -> Judgement {
-        let mut walks = self.listings().iter().map(|walk| {
+        let mut walks = self
+            .listings()
+            .iter()
+            .zip(self.trace.walks("skills/list"))
+            .filter_map(|(walk, pages)| {
+                // A walk that did not come to its end has been judged for that.
+                let last = pages.last()?;
+                let ended =
+                    !last.page.is_some_and(|page| page.cut) && self.trace.result(last).is_some();
+                ended.then_some(walk)
+            });
+        let mut walks = walks.by_ref().map(|walk| {
             let mut judgement = Judgement::new();
             judge(walk, &mut judgement);
             judgement
         });
         let mut first = walks.next().unwrap_or_default();
         for later in walks {
-            first.findings.retain(|finding| later.findings.iter().any(|again| again.subject == finding.subject));
+            first.findings.retain(|finding| {
+                later
+                    .findings
+                    .iter()
+                    .any(|again| again.subject == finding.subject)
+            });
         }
         first
     }
@@ -149,7 +186,9 @@ impl<'a> Evidence<'a> {
         Some(Read {
             uri,
             content: self.trace.contents(exchange).get(index)?,
-            at: self.trace.place_at(exchange, &format!("/result/contents/{index}")),
+            at: self
+                .trace
+                .place_at(exchange, &format!("/result/contents/{index}")),
         })
     }
 
@@ -159,14 +198,20 @@ impl<'a> Evidence<'a> {
             let mut uris: Vec<&str> = self.entries().iter().filter_map(Entry::uri).collect();
             uris.sort_unstable();
             uris.dedup();
-            let read = uris.into_iter().filter_map(|uri| self.reads().get_key_value(uri));
-            read.flat_map(|(uri, reads)| reads.iter().filter_map(|read| skillmd(uri, read))).collect()
+            let read = uris
+                .into_iter()
+                .filter_map(|uri| self.reads().get_key_value(uri));
+            read.flat_map(|(uri, reads)| reads.iter().filter_map(|read| skillmd(uri, read)))
+                .collect()
         })
     }
 }
 
 fn page_entries<'a>(trace: &'a Trace, page: &'a Exchange) -> Vec<Entry<'a>> {
-    let skills = trace.result(page).and_then(|result| result.get("skills")).and_then(Value::as_array);
+    let skills = trace
+        .result(page)
+        .and_then(|result| result.get("skills"))
+        .and_then(Value::as_array);
     skills
         .into_iter()
         .flatten()
@@ -189,17 +234,25 @@ fn got<'a>(trace: &'a Trace, exchange: &'a Exchange) -> Option<Entry<'a>> {
 }
 
 fn skillmd<'a>(uri: &'a str, read: &Read<'a>) -> Option<Skillmd<'a>> {
-    let Body::Bytes { len, utf8, .. } = read.content.body else { return None };
+    let Body::Bytes { len, utf8, .. } = read.content.body else {
+        return None;
+    };
     let opening = &read.content.opening;
     let complete = opening.len() as u64 == len;
     let frontmatter = if !utf8 {
         Err(NoFrontmatter::Faulty("the file is not UTF-8".to_owned()))
     } else if opening.is_empty() {
-        Err(NoFrontmatter::Faulty("the file does not open with a line `---`".to_owned()))
+        Err(NoFrontmatter::Faulty(
+            "the file does not open with a line `---`".to_owned(),
+        ))
     } else {
         match frontmatter::block(opening, complete) {
-            Ok(yaml) => frontmatter::read(yaml)
-                .map_err(|error| NoFrontmatter::Faulty(format!("the YAML does not parse: {error}"))),
+            Ok(yaml) => frontmatter::read(yaml).map_err(|error| match error.kind {
+                ErrorKind::Syntax => {
+                    NoFrontmatter::Faulty(format!("the YAML does not parse: {error}"))
+                }
+                ErrorKind::Undecided => NoFrontmatter::Unknown,
+            }),
             Err(NoBlock::TooLong) => Err(NoFrontmatter::Unknown),
             Err(why) => Err(NoFrontmatter::Faulty(why.to_string())),
         }

@@ -17,8 +17,16 @@ pub const CHECKS: &[Check] = &[
     Check::server(DIGEST, digest_accurate),
     // Bytes that are wrong altogether are one fault, not two.
     Check::server("sep-2640-resources-size-accurate", size_accurate).after(&[DIGEST]),
-    Check::server("sep-2640-entry-frontmatter-identical", frontmatter_identical).after(AFTER),
-    Check::server("sep-2640-entry-frontmatter-one-reading", frontmatter_one_reading).after(AFTER),
+    Check::server(
+        "sep-2640-entry-frontmatter-identical",
+        frontmatter_identical,
+    )
+    .after(AFTER),
+    Check::server(
+        "sep-2640-entry-frontmatter-one-reading",
+        frontmatter_one_reading,
+    )
+    .after(AFTER),
 ];
 
 const DIGEST: &str = "sep-2640-resources-digest-accurate";
@@ -63,11 +71,25 @@ fn promises<'a>(trace: &'a Evidence<'_>) -> BTreeMap<&'a str, Promises<'a>> {
 /// The bytes that can be compared: text in a charset of its own is left alone, since the file's
 /// bytes are then not the text's UTF-8.
 fn comparable(trace: &Evidence<'_>, read: &Read<'_>) -> Option<(u64, [u8; 32])> {
-    let Body::Bytes { len, sha256, blob, .. } = read.content.body else { return None };
+    let Body::Bytes {
+        len, sha256, blob, ..
+    } = read.content.body
+    else {
+        return None;
+    };
     let frame = trace.frames.get(read.at.frame.checked_sub(1)?)?;
-    let mime = frame.json()?.pointer(&read.at.pointer)?.get("mimeType").and_then(Value::as_str);
-    let foreign = mime.and_then(|mime| mime.to_ascii_lowercase().split_once("charset=").map(|(_, name)| name.to_owned()));
-    let utf8 = foreign.is_none_or(|name| matches!(name.trim_matches('"').trim(), "utf-8" | "utf8" | "us-ascii"));
+    let mime = frame
+        .json()?
+        .pointer(&read.at.pointer)?
+        .get("mimeType")
+        .and_then(Value::as_str);
+    let foreign = mime.and_then(|mime| {
+        mime.to_ascii_lowercase()
+            .split_once("charset=")
+            .map(|(_, name)| name.to_owned())
+    });
+    let utf8 = foreign
+        .is_none_or(|name| matches!(name.trim_matches('"').trim(), "utf-8" | "utf8" | "us-ascii"));
     (blob || utf8).then_some((len, sha256))
 }
 
@@ -80,7 +102,8 @@ fn digest_accurate(trace: &Evidence<'_>) -> Judgement {
         }
         each_read(trace, uri, &mut judgement, |_, sha256| {
             let actual = digest_string(&sha256);
-            (!promise.digests.contains(&actual.as_str())).then(|| (promise.digests.join(" or "), actual))
+            (!promise.digests.contains(&actual.as_str()))
+                .then(|| (promise.digests.join(" or "), actual))
         });
     }
     judgement
@@ -94,7 +117,11 @@ fn size_accurate(trace: &Evidence<'_>) -> Judgement {
             continue;
         }
         each_read(trace, uri, &mut judgement, |len, _| {
-            let sizes: Vec<String> = promise.sizes.iter().map(|size| format!("{size} bytes")).collect();
+            let sizes: Vec<String> = promise
+                .sizes
+                .iter()
+                .map(|size| format!("{size} bytes"))
+                .collect();
             (!promise.sizes.contains(&len)).then(|| (sizes.join(" or "), format!("{len} bytes")))
         });
     }
@@ -108,7 +135,9 @@ fn each_read(
     differs: impl Fn(u64, [u8; 32]) -> Option<(String, String)>,
 ) {
     for read in trace.reads().get(uri).into_iter().flatten() {
-        let Some((len, sha256)) = comparable(trace, read) else { continue };
+        let Some((len, sha256)) = comparable(trace, read) else {
+            continue;
+        };
         match differs(len, sha256) {
             None => judgement.holds(),
             Some((expected, actual)) => judgement.violated(read.at.clone(), uri, expected, actual),
@@ -141,17 +170,32 @@ fn compare(trace: &Evidence<'_>, counts: fn(&Kind) -> bool) -> Judgement {
         }
     }
     for skillmd in trace.skillmds() {
-        let Ok(document) = &skillmd.frontmatter else { continue };
-        let Some(candidates) = entries.get(skillmd.uri) else { continue };
-        let found = candidates.iter().map(|(value, at)| (frontmatter::compare(document, value), at));
+        let Ok(document) = &skillmd.frontmatter else {
+            continue;
+        };
+        let Some(candidates) = entries.get(skillmd.uri) else {
+            continue;
+        };
+        let found = candidates
+            .iter()
+            .map(|(value, at)| (frontmatter::compare(document, value), at));
         // The candidate that comes closest: first by violations, then by remarks.
         let weight = |differences: &[Difference]| {
-            let neither = differences.iter().filter(|difference| matches!(difference.kind, Kind::Neither)).count();
+            let neither = differences
+                .iter()
+                .filter(|difference| matches!(difference.kind, Kind::Neither))
+                .count();
             (neither, differences.len())
         };
-        let Some((differences, at)) = found.min_by_key(|(differences, _)| weight(differences)) else { continue };
+        let Some((differences, at)) = found.min_by_key(|(differences, _)| weight(differences))
+        else {
+            continue;
+        };
         let mut clean = true;
-        for difference in differences.iter().filter(|difference| counts(&difference.kind)) {
+        for difference in differences
+            .iter()
+            .filter(|difference| counts(&difference.kind))
+        {
             clean = false;
             judgement.violated(
                 Place {

@@ -13,28 +13,35 @@ use crate::wire::trace::{Exchange, Outcome};
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
-    Check::server("sep-2640-skills-list-implemented", implemented),
+    Check::server(IMPLEMENTED, implemented),
     Check::server("sep-2640-skills-list-result-shape", result_shape),
     Check::server("sep-2640-skills-list-pagination", pagination),
     Check::server("sep-2640-skills-list-next-cursor-type", next_cursor_type),
-    Check::server("sep-2640-skills-list-each-once", each_once)
-        .after(&["sep-2640-skills-list-pagination", "sep-2640-skills-list-entry-atomic"]),
+    Check::server("sep-2640-skills-list-each-once", each_once).after(&[
+        "sep-2640-skills-list-pagination",
+        "sep-2640-skills-list-entry-atomic",
+    ]),
     Check::server("sep-2640-skills-list-entry-atomic", entry_atomic),
-    Check::server("sep-2640-skills-list-unknown-cursor", unknown_cursor),
-    Check::server("sep-2640-skills-list-mistyped-cursor", mistyped_cursor),
+    Check::server("sep-2640-skills-list-unknown-cursor", unknown_cursor).after(&[IMPLEMENTED]),
+    Check::server("sep-2640-skills-list-mistyped-cursor", mistyped_cursor).after(&[IMPLEMENTED]),
     Check::server("sep-2640-skills-list-cursor-repeatable", cursor_repeatable)
         .after(&["sep-2640-skills-list-pagination"]),
-    Check::server("sep-2640-skills-list-stable", stable)
-        .after(&["sep-2640-skills-list-pagination", "sep-2640-skills-list-each-once"]),
+    Check::server("sep-2640-skills-list-stable", stable).after(&[
+        "sep-2640-skills-list-pagination",
+        "sep-2640-skills-list-each-once",
+    ]),
     Check::server("sep-2640-names-should-be-unique", names_unique),
 ];
 
 const LIST: &str = "skills/list";
+const IMPLEMENTED: &str = "sep-2640-skills-list-implemented";
 
 /// The first call of the listing is answered with a result.
 fn implemented(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let first = trace.calls(LIST).find(|exchange| exchange.cursor().is_none() && exchange.name.is_none());
+    let first = trace
+        .calls(LIST)
+        .find(|exchange| exchange.cursor().is_none() && exchange.name.is_none());
     if let Some(exchange) = first {
         match trace.outcome(exchange) {
             Outcome::Result(_) => judgement.holds(),
@@ -48,7 +55,9 @@ fn implemented(trace: &Evidence<'_>) -> Judgement {
 fn result_shape(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for page in trace.calls(LIST) {
-        let Some(result) = trace.result(page) else { continue };
+        let Some(result) = trace.result(page) else {
+            continue;
+        };
         match result.get("skills") {
             Some(Value::Array(_)) => judgement.holds(),
             other => judgement.violated(
@@ -87,15 +96,22 @@ pub(super) fn walk_ends(trace: &Evidence<'_>, method: &str) -> Judgement {
                 );
                 broken = true;
             }
-            let next = result.and_then(|result| result.get("nextCursor")).filter(|cursor| !cursor.is_null());
+            let next = result
+                .and_then(|result| result.get("nextCursor"))
+                .filter(|cursor| !cursor.is_null());
             if let Some(cursor) = next
-                && let Some(first) = seen.insert(cursor.to_string(), page.page.map_or(0, |page| page.page))
+                && let Some(first) =
+                    seen.insert(cursor.to_string(), page.page.map_or(0, |page| page.page))
             {
                 judgement.violated(
                     trace.place_at(page, "/result/nextCursor"),
                     &subject,
                     "a walk that comes to an end",
-                    format!("nextCursor {} again, first given on page {}", describe(Some(cursor)), first + 1),
+                    format!(
+                        "nextCursor {} again, first given on page {}",
+                        describe(Some(cursor)),
+                        first + 1
+                    ),
                 );
                 broken = true;
             }
@@ -108,14 +124,17 @@ pub(super) fn walk_ends(trace: &Evidence<'_>, method: &str) -> Judgement {
 }
 
 fn subject_of(method: &str, page: &Exchange) -> String {
-    page.uri().map_or_else(|| method.to_owned(), |uri| format!("{method} {uri}"))
+    page.uri()
+        .map_or_else(|| method.to_owned(), |uri| format!("{method} {uri}"))
 }
 
 /// `nextCursor` is a string, or absent.
 fn next_cursor_type(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for page in trace.calls(LIST) {
-        let Some(result) = trace.result(page) else { continue };
+        let Some(result) = trace.result(page) else {
+            continue;
+        };
         match result.get("nextCursor") {
             None | Some(Value::String(_)) => judgement.holds(),
             other => judgement.violated(
@@ -138,7 +157,12 @@ fn each_once(trace: &Evidence<'_>) -> Judgement {
             if seen.insert(uri) {
                 judgement.holds();
             } else {
-                judgement.violated(entry.at.clone(), uri, "one entry for each skill", "listed again");
+                judgement.violated(
+                    entry.at.clone(),
+                    uri,
+                    "one entry for each skill",
+                    "listed again",
+                );
             }
         }
     })
@@ -171,7 +195,12 @@ fn entry_atomic(trace: &Evidence<'_>) -> Judgement {
 /// Whether each of two entries names files that the other lacks.
 fn continues(a: &Entry<'_>, b: &Entry<'_>) -> bool {
     let uris = |entry: &Entry<'_>| -> HashSet<String> {
-        entry.items().iter().filter_map(|item| item.uri()).map(str::to_owned).collect()
+        entry
+            .items()
+            .iter()
+            .filter_map(|item| item.uri())
+            .map(str::to_owned)
+            .collect()
     };
     let (a, b) = (uris(a), uris(b));
     a.difference(&b).next().is_some() && b.difference(&a).next().is_some()
@@ -188,8 +217,15 @@ fn mistyped_cursor(trace: &Evidence<'_>) -> Judgement {
 }
 
 /// Exchanges of this name are answered with -32602.
-pub(super) fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
+fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
     let mut judgement = Judgement::new();
+    // A server without the method has been judged for that.
+    if !trace
+        .calls(LIST)
+        .any(|exchange| trace.result(exchange).is_some())
+    {
+        return judgement;
+    }
     for exchange in trace.named(name) {
         if trace.error_code(exchange) == Some(INVALID_PARAMS) {
             judgement.holds();
@@ -198,7 +234,12 @@ pub(super) fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
                 Some(cursor) => format!("{} with cursor {cursor}", exchange.method),
                 None => exchange.method.clone(),
             };
-            judgement.violated(trace.place(exchange), subject, "error -32602", trace.outcome(exchange).words());
+            judgement.violated(
+                trace.place(exchange),
+                subject,
+                "error -32602",
+                trace.outcome(exchange).words(),
+            );
         }
     }
     judgement
@@ -208,16 +249,32 @@ pub(super) fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
 fn cursor_repeatable(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     let mut pages: HashMap<String, &Exchange> = HashMap::new();
-    for page in trace.walks(LIST).into_iter().flatten() {
+    for page in trace
+        .walks(LIST)
+        .into_iter()
+        .flatten()
+        .filter(|page| trace.result(page).is_some())
+    {
         if let Some(cursor) = page.cursor() {
             pages.entry(cursor.to_string()).or_insert(page);
         }
     }
     for again in trace.named("repeated-cursor") {
-        let Some(cursor) = again.cursor() else { continue };
-        let Some(first) = pages.get(&cursor.to_string()) else { continue };
-        let uris = |page: &Exchange| -> Vec<String> {
-            trace.page_entries(page).iter().map(Entry::subject_uri).collect()
+        let Some(cursor) = again.cursor() else {
+            continue;
+        };
+        let Some(first) = pages.get(&cursor.to_string()) else {
+            if trace.result(again).is_some() {
+                pages.insert(cursor.to_string(), again);
+            }
+            continue;
+        };
+        let uris = |page| -> Vec<String> {
+            trace
+                .page_entries(page)
+                .iter()
+                .map(Entry::subject_uri)
+                .collect()
         };
         let subject = format!("cursor {cursor}");
         match trace.outcome(again) {
@@ -228,7 +285,12 @@ fn cursor_repeatable(trace: &Evidence<'_>) -> Judgement {
                 format!("the page of {}", trace.place(first)),
                 "another page",
             ),
-            other => judgement.violated(trace.place(again), subject, "the same page as before", other.words()),
+            other => judgement.violated(
+                trace.place(again),
+                subject,
+                "the same page as before",
+                other.words(),
+            ),
         }
     }
     judgement
@@ -241,20 +303,31 @@ fn stable(trace: &Evidence<'_>) -> Judgement {
     if walks.len() < 2 || walks[0].is_empty() {
         return judgement;
     }
-    let uris = |walk: &[Entry<'_>]| -> Vec<String> { walk.iter().map(Entry::subject_uri).collect() };
+    let uris =
+        |walk: &[Entry<'_>]| -> Vec<String> { walk.iter().map(Entry::subject_uri).collect() };
     let (first, last) = (uris(&walks[0]), uris(&walks[walks.len() - 1]));
     if first == last {
         judgement.holds();
         return judgement;
     }
-    let place = walks[walks.len() - 1].first().map_or_else(|| walks[0][0].at.clone(), |entry| entry.at.clone());
+    let place = walks[walks.len() - 1]
+        .first()
+        .map_or_else(|| walks[0][0].at.clone(), |entry| entry.at.clone());
     let (before, after): (HashSet<_>, HashSet<_>) = (first.iter().collect(), last.iter().collect());
-    let actual = match (after.difference(&before).next(), before.difference(&after).next()) {
+    let actual = match (
+        after.difference(&before).next(),
+        before.difference(&after).next(),
+    ) {
         (Some(uri), _) => format!("{uri} was not listed before"),
         (None, Some(uri)) => format!("{uri} is no longer listed"),
         (None, None) => "another order".to_owned(),
     };
-    judgement.violated(place, LIST, "the skills of the first walk, in their order", actual);
+    judgement.violated(
+        place,
+        LIST,
+        "the skills of the first walk, in their order",
+        actual,
+    );
     judgement
 }
 
@@ -263,8 +336,13 @@ fn names_unique(trace: &Evidence<'_>) -> Judgement {
     trace.in_every_listing(|walk, judgement| {
         let mut named: HashMap<&str, &str> = HashMap::new();
         for entry in walk {
-            let name = entry.frontmatter().and_then(|frontmatter| frontmatter.get("name")).and_then(Value::as_str);
-            let (Some(name), Some(uri)) = (name, entry.uri()) else { continue };
+            let name = entry
+                .frontmatter()
+                .and_then(|frontmatter| frontmatter.get("name"))
+                .and_then(Value::as_str);
+            let (Some(name), Some(uri)) = (name, entry.uri()) else {
+                continue;
+            };
             match named.get(name) {
                 Some(other) if *other != uri => judgement.violated(
                     entry.at.child(&[&"frontmatter", &"name"]),

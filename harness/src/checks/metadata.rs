@@ -15,12 +15,18 @@ use crate::wire::trace::{Exchange, Place};
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-skillmd-mimetype", mimetype),
-    Check::server("sep-2640-skillmd-metadata-name", |trace| from_frontmatter(trace, "name")),
-    Check::server("sep-2640-skillmd-metadata-description", |trace| from_frontmatter(trace, "description")),
+    Check::server("sep-2640-skillmd-metadata-name", |trace| {
+        from_frontmatter(trace, "name")
+    }),
+    Check::server("sep-2640-skillmd-metadata-description", |trace| {
+        from_frontmatter(trace, "description")
+    }),
     Check::server("sep-2640-meta-prefix", meta_prefix),
     Check::server("sep-2640-meta-prefix-reserved", reserved_prefix),
-    Check::server("sep-2640-metadata-size-agrees", size_agrees).after(&["sep-2640-resources-size-accurate"]),
-    Check::server("sep-2640-resources-list-agrees", list_agrees).after(&["sep-2640-resources-complete"]),
+    Check::server("sep-2640-metadata-size-agrees", size_agrees)
+        .after(&["sep-2640-resources-size-accurate"]),
+    Check::server("sep-2640-resources-list-agrees", list_agrees)
+        .after(&["sep-2640-resources-complete"]),
 ];
 
 const RESERVED: &str = "io.modelcontextprotocol.skills/";
@@ -37,11 +43,19 @@ struct Shown<'a> {
 fn shown<'a>(trace: &'a Evidence<'_>) -> Vec<Shown<'a>> {
     let mut shown = Vec::new();
     let mut take = |exchange: &'a Exchange, member: &str, resource: bool| {
-        let items = trace.result(exchange).and_then(|result| result.get(member)).and_then(Value::as_array);
+        let items = trace
+            .result(exchange)
+            .and_then(|result| result.get(member))
+            .and_then(Value::as_array);
         for (index, value) in items.into_iter().flatten().enumerate() {
             if let Some(uri) = value.get("uri").and_then(Value::as_str) {
                 let at = trace.place_at(exchange, &format!("/result/{member}/{index}"));
-                shown.push(Shown { uri, value, at, resource });
+                shown.push(Shown {
+                    uri,
+                    value,
+                    at,
+                    resource,
+                });
             }
         }
     };
@@ -67,28 +81,94 @@ fn by_uri<'a>(trace: &'a Evidence<'_>) -> BTreeMap<&'a str, &'a Entry<'a>> {
     entries
 }
 
-/// Judges each skill by the surfaces that show its SKILL.md: one that says it right is enough.
-fn any_surface(
-    trace: &Evidence<'_>,
-    resources_only: bool,
-    wanted: impl Fn(&Entry<'_>) -> Option<String>,
-    member: &str,
-) -> Judgement {
+/// SKILL.md is Markdown.
+fn mimetype(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    let mut types: HashMap<&str, Vec<(Option<&Value>, Place)>> = HashMap::new();
+    let shown = shown(trace);
+    for surface in &shown {
+        types
+            .entry(surface.uri)
+            .or_default()
+            .push((surface.value.get("mimeType"), surface.at.clone()));
+    }
+    for (uri, _) in by_uri(trace) {
+        let Some(types) = types.get(uri) else {
+            continue;
+        };
+        let is_markdown = |mime: &str| {
+            mime.split(';')
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .eq_ignore_ascii_case("text/markdown")
+        };
+        if types
+            .iter()
+            .any(|(mime, _)| mime.and_then(Value::as_str).is_some_and(is_markdown))
+        {
+            judgement.holds();
+        } else {
+            let (mime, at) = &types[0];
+            judgement.violated(
+                at.child(&[&"mimeType"]),
+                uri,
+                "mimeType text/markdown",
+                describe(*mime),
+            );
+        }
+    }
+    judgement
+}
+
+/// Name and description of the resource are those of the frontmatter: of the file, or of the entry
+/// where the two differ. One surface that says it right is enough.
+fn from_frontmatter(trace: &Evidence<'_>, member: &str) -> Judgement {
     let mut judgement = Judgement::new();
     let mut surfaces: HashMap<&str, Vec<&Shown<'_>>> = HashMap::new();
     let shown = shown(trace);
-    for surface in shown.iter().filter(|shown| shown.resource || !resources_only) {
+    for surface in shown.iter().filter(|shown| shown.resource) {
         surfaces.entry(surface.uri).or_default().push(surface);
     }
+    let mut in_files: HashMap<&str, Vec<&str>> = HashMap::new();
+    for skillmd in trace.skillmds() {
+        let text = skillmd
+            .frontmatter
+            .as_ref()
+            .ok()
+            .and_then(|document| document.get(member)?.text());
+        in_files.entry(skillmd.uri).or_default().extend(text);
+    }
     for (uri, entry) in by_uri(trace) {
-        let (Some(wanted), Some(surfaces)) = (wanted(entry), surfaces.get(uri)) else { continue };
-        let says = |surface: &&&Shown<'_>| surface.value.get(member).and_then(Value::as_str) == Some(wanted.as_str());
+        let Some(surfaces) = surfaces.get(uri) else {
+            continue;
+        };
+        let in_entry = entry
+            .frontmatter()
+            .and_then(|frontmatter| frontmatter.get(member)?.as_str());
+        let wanted: Vec<&str> = in_files
+            .get(uri)
+            .into_iter()
+            .flatten()
+            .copied()
+            .chain(in_entry)
+            .collect();
+        let Some(first) = wanted.first() else {
+            continue;
+        };
+        let says = |surface: &&&Shown<'_>| {
+            surface
+                .value
+                .get(member)
+                .and_then(Value::as_str)
+                .is_some_and(|value| wanted.contains(&value))
+        };
         match surfaces.iter().find(says) {
             Some(_) => judgement.holds(),
             None => judgement.violated(
                 surfaces[0].at.child(&[&member]),
                 uri,
-                format!("{member} {wanted}"),
+                format!("{member} {first}"),
                 describe(surfaces[0].value.get(member)),
             ),
         }
@@ -96,49 +176,36 @@ fn any_surface(
     judgement
 }
 
-/// SKILL.md is Markdown.
-fn mimetype(trace: &Evidence<'_>) -> Judgement {
-    let mut judgement = Judgement::new();
-    let mut types: HashMap<&str, Vec<(Option<&Value>, Place)>> = HashMap::new();
-    let shown = shown(trace);
-    for surface in &shown {
-        types.entry(surface.uri).or_default().push((surface.value.get("mimeType"), surface.at.clone()));
-    }
-    for (uri, _) in by_uri(trace) {
-        let Some(types) = types.get(uri) else { continue };
-        let is_markdown = |mime: &str| mime.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/markdown");
-        if types.iter().any(|(mime, _)| mime.and_then(Value::as_str).is_some_and(is_markdown)) {
-            judgement.holds();
-        } else {
-            let (mime, at) = &types[0];
-            judgement.violated(at.child(&[&"mimeType"]), uri, "mimeType text/markdown", describe(*mime));
-        }
-    }
-    judgement
-}
-
-/// Name and description of the resource are those of the frontmatter.
-fn from_frontmatter(trace: &Evidence<'_>, member: &str) -> Judgement {
-    let wanted = |entry: &Entry<'_>| Some(entry.frontmatter()?.get(member)?.as_str()?.to_owned());
-    any_surface(trace, true, wanted, member)
-}
-
 /// Whether a URI is that of a file of a known skill.
 fn is_skill_file(roots: &HashSet<&str>, uri: &str) -> bool {
-    uri.match_indices('/').any(|(at, _)| roots.contains(&uri[..at]))
+    uri.match_indices('/')
+        .any(|(at, _)| roots.contains(&uri[..at]))
 }
 
 fn roots<'a>(trace: &'a Evidence<'_>) -> HashSet<&'a str> {
-    trace.entries().iter().filter_map(|entry| uri::skill_root(entry.uri()?)).collect()
+    trace
+        .entries()
+        .iter()
+        .filter_map(|entry| uri::skill_root(entry.uri()?))
+        .collect()
 }
 
 /// Keys of `_meta` on skill resources have a prefix: that of the extension or another's own.
 fn meta_prefix(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     let roots = roots(trace);
-    for surface in shown(trace).iter().filter(|surface| is_skill_file(&roots, surface.uri)) {
-        let Some(Value::Object(meta)) = surface.value.get("_meta") else { continue };
-        let bare: Vec<&str> = meta.keys().map(String::as_str).filter(|key| !key.contains('/')).collect();
+    for surface in shown(trace)
+        .iter()
+        .filter(|surface| is_skill_file(&roots, surface.uri))
+    {
+        let Some(Value::Object(meta)) = surface.value.get("_meta") else {
+            continue;
+        };
+        let bare: Vec<&str> = meta
+            .keys()
+            .map(String::as_str)
+            .filter(|key| !key.contains('/'))
+            .collect();
         if bare.is_empty() {
             judgement.holds();
         } else {
@@ -158,12 +225,20 @@ fn reserved_prefix(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     let roots = roots(trace);
     // A listing may be partial: under a scheme that skills use, a resource may belong to one.
-    let scheme = |uri: &str| uri.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let scheme = |uri: &str| {
+        uri.split_once(':')
+            .map(|(scheme, _)| scheme.to_ascii_lowercase())
+    };
     let schemes: HashSet<String> = roots.iter().filter_map(|root| scheme(root)).collect();
     for surface in &shown(trace) {
-        let Some(Value::Object(meta)) = surface.value.get("_meta") else { continue };
-        let Some(key) = meta.keys().find(|key| key.starts_with(RESERVED)) else { continue };
-        let skill = is_skill_file(&roots, surface.uri) || scheme(surface.uri).is_none_or(|scheme| schemes.contains(&scheme));
+        let Some(Value::Object(meta)) = surface.value.get("_meta") else {
+            continue;
+        };
+        let Some(key) = meta.keys().find(|key| key.starts_with(RESERVED)) else {
+            continue;
+        };
+        let skill = is_skill_file(&roots, surface.uri)
+            || scheme(surface.uri).is_none_or(|scheme| schemes.contains(&scheme));
         if skill {
             judgement.holds();
         } else {
@@ -188,7 +263,10 @@ fn size_agrees(trace: &Evidence<'_>) -> Judgement {
         }
     }
     for surface in shown(trace).iter().filter(|surface| surface.resource) {
-        let (Some(size), Some(promised)) = (surface.value.get("size"), sizes.get(surface.uri)) else { continue };
+        let (Some(size), Some(promised)) = (surface.value.get("size"), sizes.get(surface.uri))
+        else {
+            continue;
+        };
         if super::entries::size_of(size).is_some_and(|size| promised.contains(&size)) {
             judgement.holds();
         } else {
@@ -209,16 +287,28 @@ fn list_agrees(trace: &Evidence<'_>) -> Judgement {
     let mut files: HashSet<String> = HashSet::new();
     let mut closed: HashSet<&str> = HashSet::new();
     for entry in trace.entries() {
-        let Some(root) = entry.uri().and_then(uri::skill_root) else { continue };
+        let Some(root) = entry.uri().and_then(uri::skill_root) else {
+            continue;
+        };
         if entry.value.get("resources").is_some_and(Value::is_array) {
             closed.insert(root);
         }
-        files.extend(entry.items().iter().filter_map(|item| uri::normalize(item.uri()?)));
+        files.extend(
+            entry
+                .items()
+                .iter()
+                .filter_map(|item| uri::normalize(item.uri()?)),
+        );
     }
     for exchange in trace.calls("resources/list") {
-        let items = trace.result(exchange).and_then(|result| result.get("resources")).and_then(Value::as_array);
+        let items = trace
+            .result(exchange)
+            .and_then(|result| result.get("resources"))
+            .and_then(Value::as_array);
         for (index, item) in items.into_iter().flatten().enumerate() {
-            let Some(uri) = item.get("uri").and_then(Value::as_str) else { continue };
+            let Some(uri) = item.get("uri").and_then(Value::as_str) else {
+                continue;
+            };
             let directory = item.get("mimeType").and_then(Value::as_str) == Some("inode/directory");
             if directory || !is_skill_file(&closed, uri) {
                 continue;

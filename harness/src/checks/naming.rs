@@ -1,6 +1,6 @@
 //! Names and URIs of skills and their files. Sections "Resource Mapping" and "Nested Skills".
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Check;
 use super::entries::{Entry, Item};
@@ -15,10 +15,14 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-uri-valid", valid),
     Check::server("sep-2640-authority-reg-name", reg_name).after(&["sep-2640-uri-valid"]),
     Check::server("sep-2640-prefix-segments-valid", prefix_segments),
-    Check::server("sep-2640-final-segment-equals-name", final_segment)
-        .after(&["sep-2640-entry-uri-names-skillmd", "sep-2640-skillmd-frontmatter"]),
-    Check::server("sep-2640-entry-uri-matches-frontmatter-name", entry_name)
-        .after(&["sep-2640-entry-uri-names-skillmd", "sep-2640-final-segment-equals-name"]),
+    Check::server("sep-2640-final-segment-equals-name", final_segment).after(&[
+        "sep-2640-entry-uri-names-skillmd",
+        "sep-2640-skillmd-frontmatter",
+    ]),
+    Check::server("sep-2640-entry-uri-matches-frontmatter-name", entry_name).after(&[
+        "sep-2640-entry-uri-names-skillmd",
+        "sep-2640-final-segment-equals-name",
+    ]),
     Check::server("sep-2640-name-naming-rules", naming_rules),
     Check::server("sep-2640-name-ascii", ascii).after(&["sep-2640-name-naming-rules"]),
     Check::server("sep-2640-resources-uri-within-skill", within),
@@ -27,7 +31,10 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// Judges every entry that has a URI.
-fn each_entry(trace: &Evidence<'_>, judge: impl Fn(&Entry<'_>, &str) -> Result<bool, (String, String)>) -> Judgement {
+fn each_entry(
+    trace: &Evidence<'_>,
+    judge: impl Fn(&Entry<'_>, &str) -> Result<bool, (String, String)>,
+) -> Judgement {
     let mut judgement = Judgement::new();
     for entry in trace.entries() {
         let Some(uri) = entry.uri() else { continue };
@@ -70,7 +77,9 @@ fn valid(trace: &Evidence<'_>) -> Judgement {
         let root = entry.uri().and_then(uri::skill_root);
         let items = entry.items();
         let own = entry.uri().map(|uri| (uri, entry.at.child(&[&"uri"])));
-        let named = items.iter().filter_map(|item| Some((item.uri()?, item.at.child(&[&"uri"]))));
+        let named = items
+            .iter()
+            .filter_map(|item| Some((item.uri()?, item.at.child(&[&"uri"]))));
         for (uri, at) in own.into_iter().chain(named) {
             let shared = root.filter(|root| uri.starts_with(&format!("{root}/")));
             let fault = match shared {
@@ -88,17 +97,31 @@ fn valid(trace: &Evidence<'_>) -> Judgement {
 
 /// The first segment is a reg-name.
 fn reg_name(trace: &Evidence<'_>) -> Judgement {
-    part(trace, "a first segment that is a reg-name (RFC 3986)", |faults| faults.first)
+    part(
+        trace,
+        "a first segment that is a reg-name (RFC 3986)",
+        |faults| faults.first,
+    )
 }
 
 /// Prefix segments after the first are valid path segments.
 fn prefix_segments(trace: &Evidence<'_>) -> Judgement {
-    part(trace, "prefix segments that are valid path segments (RFC 3986)", |faults| faults.prefix)
+    part(
+        trace,
+        "prefix segments that are valid path segments (RFC 3986)",
+        |faults| faults.prefix,
+    )
 }
 
-fn part(trace: &Evidence<'_>, expected: &str, part: fn(uri::Faults) -> Option<String>) -> Judgement {
+fn part(
+    trace: &Evidence<'_>,
+    expected: &str,
+    part: fn(uri::Faults) -> Option<String>,
+) -> Judgement {
     each_entry(trace, |_, uri| {
-        let Some(root) = uri::skill_root(uri) else { return Ok(false) };
+        let Some(root) = uri::skill_root(uri) else {
+            return Ok(false);
+        };
         match part(uri::faults(uri, root)) {
             None => Ok(true),
             Some(why) => Err((expected.into(), why)),
@@ -110,8 +133,12 @@ fn part(trace: &Evidence<'_>, expected: &str, part: fn(uri::Faults) -> Option<St
 fn final_segment(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for skillmd in trace.skillmds() {
-        let Some(segment) = uri::skill_name(skillmd.uri) else { continue };
-        let Ok(document) = &skillmd.frontmatter else { continue };
+        let Some(segment) = uri::skill_name(skillmd.uri) else {
+            continue;
+        };
+        let Ok(document) = &skillmd.frontmatter else {
+            continue;
+        };
         match document.get("name").and_then(|name| name.as_str()) {
             None => {}
             Some(name) if name == segment => judgement.holds(),
@@ -129,12 +156,20 @@ fn final_segment(trace: &Evidence<'_>) -> Judgement {
 /// The last segment equals the name in the entry.
 fn entry_name(trace: &Evidence<'_>) -> Judgement {
     each_entry(trace, |entry, uri| {
-        let name = entry.frontmatter().and_then(|frontmatter| frontmatter.get("name")).and_then(|name| name.as_str());
-        let (Some(segment), Some(name)) = (uri::skill_name(uri), name) else { return Ok(false) };
+        let name = entry
+            .frontmatter()
+            .and_then(|frontmatter| frontmatter.get("name"))
+            .and_then(|name| name.as_str());
+        let (Some(segment), Some(name)) = (uri::skill_name(uri), name) else {
+            return Ok(false);
+        };
         if segment == name {
             Ok(true)
         } else {
-            Err((format!("frontmatter.name {segment}, the last segment of the skill path"), name.into()))
+            Err((
+                format!("frontmatter.name {segment}, the last segment of the skill path"),
+                name.into(),
+            ))
         }
     })
 }
@@ -142,7 +177,9 @@ fn entry_name(trace: &Evidence<'_>) -> Judgement {
 /// The name in the URI follows the naming rules.
 fn naming_rules(trace: &Evidence<'_>) -> Judgement {
     each_entry(trace, |_, uri| {
-        let Some(name) = uri::skill_name(uri) else { return Ok(false) };
+        let Some(name) = uri::skill_name(uri) else {
+            return Ok(false);
+        };
         match format::name_faults(&name) {
             faults if faults.is_empty() => Ok(true),
             faults => Err((
@@ -156,8 +193,14 @@ fn naming_rules(trace: &Evidence<'_>) -> Judgement {
 /// The letters of the name are ASCII.
 fn ascii(trace: &Evidence<'_>) -> Judgement {
     each_entry(trace, |_, uri| {
-        let Some(name) = uri::skill_name(uri) else { return Ok(false) };
-        if name.is_ascii() { Ok(true) } else { Err(("letters a to z".into(), name)) }
+        let Some(name) = uri::skill_name(uri) else {
+            return Ok(false);
+        };
+        if name.is_ascii() {
+            Ok(true)
+        } else {
+            Err(("letters a to z".into(), name))
+        }
     })
 }
 
@@ -166,7 +209,9 @@ fn within(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for entry in trace.entries() {
         let Some(own) = entry.uri() else { continue };
-        let Some(root) = own.rsplit_once('/').map(|(root, _)| root) else { continue };
+        let Some(root) = own.rsplit_once('/').map(|(root, _)| root) else {
+            continue;
+        };
         for item in entry.items() {
             let Some(uri) = item.uri() else { continue };
             // What is no URI at all is judged by `sep-2640-uri-valid`; containment needs one.
@@ -192,30 +237,34 @@ fn within(trace: &Evidence<'_>) -> Judgement {
 fn nested_complete(trace: &Evidence<'_>) -> Judgement {
     trace.in_every_listing(|walk, judgement| {
         // Sorted by root, the skills inside a skill follow it.
-        let by_root: BTreeMap<String, &Entry<'_>> = walk
-            .iter()
-            .filter(|entry| !entry.items().is_empty())
-            .filter_map(|entry| Some((format!("{}/", uri::skill_root(entry.uri()?)?), entry)))
-            .collect();
-        for (root, outer) in &by_root {
+        let mut by_root: BTreeMap<String, (&Entry<'_>, BTreeSet<&str>)> = BTreeMap::new();
+        for entry in walk.iter().filter(|entry| !entry.items().is_empty()) {
+            let Some(root) = entry.uri().and_then(uri::skill_root) else {
+                continue;
+            };
+            let (_, files) = by_root
+                .entry(format!("{root}/"))
+                .or_insert_with(|| (entry, BTreeSet::new()));
+            files.extend(entry.items().iter().filter_map(Item::uri));
+        }
+        for (root, (outer, listed)) in &by_root {
             let nested = by_root
                 .range(root.clone()..)
                 .skip(1)
                 .take_while(|(inner, _)| inner.starts_with(root.as_str()));
-            let items = outer.items();
-            let listed: HashSet<&str> = items.iter().filter_map(Item::uri).collect();
-            for (_, inner) in nested {
-                for uri in inner.items().iter().filter_map(Item::uri) {
-                    if listed.contains(uri) || !uri.starts_with(root.as_str()) {
-                        judgement.holds();
-                    } else {
-                        judgement.violated(
-                            outer.at.child(&[&"resources"]),
-                            uri,
-                            format!("the file in the manifest of {} too, which encloses it", outer.subject()),
-                            "absent there",
-                        );
-                    }
+            for uri in nested.flat_map(|(_, (_, files))| files) {
+                if listed.contains(uri) || !uri.starts_with(root.as_str()) {
+                    judgement.holds();
+                } else {
+                    judgement.violated(
+                        outer.at.child(&[&"resources"]),
+                        *uri,
+                        format!(
+                            "the file in the manifest of {} too, which encloses it",
+                            outer.subject()
+                        ),
+                        "absent there",
+                    );
                 }
             }
         }
@@ -228,8 +277,12 @@ fn digests_equal(trace: &Evidence<'_>) -> Judgement {
         let mut promised: HashMap<&str, (String, String)> = HashMap::new();
         for entry in walk {
             for item in entry.items() {
-                let (Some(uri), Some(digest)) = (item.uri(), item.digest()) else { continue };
-                let size = item.size().map_or_else(|| "no size".to_owned(), |size| format!("{size} bytes"));
+                let (Some(uri), Some(digest)) = (item.uri(), item.digest()) else {
+                    continue;
+                };
+                let size = item
+                    .size()
+                    .map_or_else(|| "no size".to_owned(), |size| format!("{size} bytes"));
                 let promise = format!("{digest}, {size}");
                 match promised.get(uri) {
                     None => {

@@ -21,9 +21,12 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-read-content-for-uri", content_for_uri),
     Check::server("sep-2640-read-single-content", single_content),
     Check::server("sep-2640-read-content-wellformed", content_wellformed),
-    Check::server("sep-2640-read-unknown-file-invalid-params", unknown_file)
-        .after(&["sep-2640-read-no-empty-contents", "sep-2640-error-wellformed"]),
-    Check::server("sep-2640-read-malformed-params", malformed_params).after(&["sep-2640-error-wellformed"]),
+    Check::server("sep-2640-read-unknown-file-invalid-params", unknown_file).after(&[
+        "sep-2640-read-no-empty-contents",
+        "sep-2640-error-wellformed",
+    ]),
+    Check::server("sep-2640-read-malformed-params", malformed_params)
+        .after(&["sep-2640-error-wellformed"]),
     Check::server("sep-2640-read-traversal", traversal),
     Check::server("sep-2640-file-mimetype", file_mimetype),
 ];
@@ -35,7 +38,11 @@ const READ_FILE: &str = "read-file";
 fn still_listed<'a>(trace: &'a Evidence<'_>) -> (HashSet<&'a str>, HashSet<&'a str>) {
     let last = trace.listings().last().map_or(&[][..], Vec::as_slice);
     let skills: HashSet<&str> = last.iter().filter_map(Entry::uri).collect();
-    let files = last.iter().flat_map(Entry::items).filter_map(|item| item.uri()).collect();
+    let files = last
+        .iter()
+        .flat_map(Entry::items)
+        .filter_map(|item| item.uri())
+        .collect();
     (skills, files)
 }
 
@@ -54,10 +61,17 @@ fn resources_readable(trace: &Evidence<'_>) -> Judgement {
 fn reads_back(trace: &Evidence<'_>, concerns: impl Fn(&str) -> bool) -> Judgement {
     let mut judgement = Judgement::new();
     for exchange in trace.named(READ_FILE) {
-        let Some(uri) = exchange.uri().filter(|uri| concerns(uri)) else { continue };
+        let Some(uri) = exchange.uri().filter(|uri| concerns(uri)) else {
+            continue;
+        };
         match trace.outcome(exchange) {
             Outcome::Result(_) => judgement.holds(),
-            other => judgement.violated(trace.place(exchange), uri, "the file, since an entry names it", other.words()),
+            other => judgement.violated(
+                trace.place(exchange),
+                uri,
+                "the file, since an entry names it",
+                other.words(),
+            ),
         }
     }
     judgement
@@ -68,7 +82,9 @@ fn results<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = (&'a Exchange, &
     trace
         .calls("resources/read")
         .filter_map(|exchange| Some((exchange, trace.result(exchange)?)))
-        .filter(|(_, result)| result.get("resultType").and_then(Value::as_str) != Some("input_required"))
+        .filter(|(_, result)| {
+            result.get("resultType").and_then(Value::as_str) != Some("input_required")
+        })
 }
 
 fn contents(result: &Value) -> Option<&Vec<Value>> {
@@ -95,9 +111,16 @@ fn no_empty_contents(trace: &Evidence<'_>) -> Judgement {
 /// An item carries the URI that was asked for.
 fn content_for_uri(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for (exchange, result) in results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE)) {
-        let (Some(items), Some(asked)) = (contents(result), exchange.uri()) else { continue };
-        let uris: Vec<&str> = items.iter().filter_map(|item| item.get("uri")?.as_str()).collect();
+    for (exchange, result) in
+        results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE))
+    {
+        let (Some(items), Some(asked)) = (contents(result), exchange.uri()) else {
+            continue;
+        };
+        let uris: Vec<&str> = items
+            .iter()
+            .filter_map(|item| item.get("uri")?.as_str())
+            .collect();
         if uris.contains(&asked) {
             judgement.holds();
         } else if !items.is_empty() {
@@ -105,7 +128,11 @@ fn content_for_uri(trace: &Evidence<'_>) -> Judgement {
                 trace.place_at(exchange, "/result/contents/0/uri"),
                 asked,
                 asked,
-                if uris.is_empty() { "no `uri`".to_owned() } else { uris.join(", ") },
+                if uris.is_empty() {
+                    "no `uri`".to_owned()
+                } else {
+                    uris.join(", ")
+                },
             );
         }
     }
@@ -115,7 +142,9 @@ fn content_for_uri(trace: &Evidence<'_>) -> Judgement {
 /// A file is one item.
 fn single_content(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for (exchange, result) in results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE)) {
+    for (exchange, result) in
+        results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE))
+    {
         match contents(result).map(Vec::len) {
             Some(1) => judgement.holds(),
             Some(count) if count > 1 => judgement.violated(
@@ -168,7 +197,11 @@ fn unknown_file(trace: &Evidence<'_>) -> Judgement {
             _ => judgement.violated(
                 trace.place(exchange),
                 exchange.subject(),
-                if legacy { "error -32602 or -32002" } else { "error -32602" },
+                if legacy {
+                    "error -32602 or -32002"
+                } else {
+                    "error -32602"
+                },
                 trace.outcome(exchange).words(),
             ),
         }
@@ -200,11 +233,24 @@ fn malformed_params(trace: &Evidence<'_>) -> Judgement {
 fn traversal(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     // Bytes that are served anyway are not from outside, whatever way led to them.
-    let mut known: BTreeSet<String> =
-        trace.entries().iter().flat_map(Entry::items).filter_map(|item: Item<'_>| item.digest().map(str::to_owned)).collect();
-    known.extend(trace.named(READ_FILE).flat_map(|exchange| trace.contents(exchange)).filter_map(|content| content.digest()));
+    let mut known: BTreeSet<String> = trace
+        .entries()
+        .iter()
+        .flat_map(Entry::items)
+        .filter_map(|item: Item<'_>| item.digest().map(str::to_owned))
+        .collect();
+    known.extend(
+        trace
+            .named(READ_FILE)
+            .flat_map(|exchange| trace.contents(exchange))
+            .filter_map(|content| content.digest()),
+    );
     for exchange in trace.named("traversal") {
-        let foreign = trace.contents(exchange).iter().filter_map(|content| content.digest()).find(|digest| !known.contains(digest));
+        let foreign = trace
+            .contents(exchange)
+            .iter()
+            .filter_map(|content| content.digest())
+            .find(|digest| !known.contains(digest));
         match foreign {
             None => judgement.holds(),
             Some(digest) => judgement.violated(
@@ -221,12 +267,18 @@ fn traversal(trace: &Evidence<'_>) -> Judgement {
 /// What is not text is not announced as text.
 fn file_mimetype(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for (exchange, result) in results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE)) {
+    for (exchange, result) in
+        results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE))
+    {
         let items = contents(result).into_iter().flatten();
         for (index, (item, content)) in items.zip(trace.contents(exchange)).enumerate() {
-            let Some(mime) = item.get("mimeType").and_then(Value::as_str) else { continue };
+            let Some(mime) = item.get("mimeType").and_then(Value::as_str) else {
+                continue;
+            };
             match content.body {
-                Body::Bytes { utf8: false, .. } if mime.starts_with("text/") && !mime.contains("charset") => {
+                Body::Bytes { utf8: false, .. }
+                    if mime.starts_with("text/") && !mime.contains("charset") =>
+                {
                     judgement.violated(
                         trace.place_at(exchange, &format!("/result/contents/{index}/mimeType")),
                         exchange.subject(),

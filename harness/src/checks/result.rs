@@ -5,30 +5,53 @@ use serde_json::Value;
 use super::Check;
 use super::entries::describe;
 use super::evidence::Evidence;
+use super::robustness::error_inside;
 use crate::verdict::Judgement;
 use crate::wire::trace::Exchange;
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
-    Check::server("sep-2640-skills-list-result-type", |trace| result_type(trace, "skills/list")),
-    Check::server("sep-2640-skills-get-result-type", |trace| result_type(trace, "skills/get")),
-    Check::server("sep-2640-read-result-type", |trace| result_type(trace, "resources/read")),
-    Check::server("sep-2640-directory-read-result-type", |trace| result_type(trace, "resources/directory/read"))
-        .needs(super::Needs::DirectoryRead),
+    Check::server("sep-2640-skills-list-result-type", |trace| {
+        result_type(trace, "skills/list")
+    }),
+    Check::server("sep-2640-skills-get-result-type", |trace| {
+        result_type(trace, "skills/get")
+    }),
+    Check::server("sep-2640-read-result-type", |trace| {
+        result_type(trace, "resources/read")
+    }),
+    Check::server("sep-2640-directory-read-result-type", |trace| {
+        result_type(trace, "resources/directory/read")
+    })
+    .needs(super::Needs::DirectoryRead),
     Check::server("sep-2640-no-input-required", no_input_required),
-    Check::server("sep-2640-skills-list-cache-attributes", |trace| cache_attributes(trace, "skills/list")),
-    Check::server("sep-2640-skills-get-cache-attributes", |trace| cache_attributes(trace, "skills/get")),
-    Check::server("sep-2640-read-cache-attributes", |trace| cache_attributes(trace, "resources/read")),
+    Check::server("sep-2640-skills-list-cache-attributes", |trace| {
+        cache_attributes(trace, "skills/list")
+    }),
+    Check::server("sep-2640-skills-get-cache-attributes", |trace| {
+        cache_attributes(trace, "skills/get")
+    }),
+    Check::server("sep-2640-read-cache-attributes", |trace| {
+        cache_attributes(trace, "resources/read")
+    }),
     Check::server("sep-2640-cache-ttl-valid", ttl_valid),
     Check::server("sep-2640-cache-scope-valid", scope_valid),
-    Check::server("sep-2640-cache-scope-consistent", scope_consistent).after(&["sep-2640-cache-scope-valid"]),
+    Check::server("sep-2640-cache-scope-consistent", scope_consistent)
+        .after(&["sep-2640-cache-scope-valid"]),
 ];
 
 const CACHED: [&str; 3] = ["skills/list", "skills/get", "resources/read"];
 const INPUT_REQUIRED: &str = "input_required";
 
-fn results<'a>(trace: &'a Evidence<'_>, method: &'a str) -> impl Iterator<Item = (&'a Exchange, &'a Value)> {
-    trace.calls(method).filter_map(|exchange| Some((exchange, trace.result(exchange)?)))
+fn results<'a>(
+    trace: &'a Evidence<'_>,
+    method: &'a str,
+) -> impl Iterator<Item = (&'a Exchange, &'a Value)> {
+    trace
+        .calls(method)
+        .filter_map(|exchange| Some((exchange, trace.result(exchange)?)))
+        // An error in the place of a result is judged by `sep-2640-error-wellformed`.
+        .filter(|(_, result)| error_inside(result).is_none())
 }
 
 fn asks_for_input(result: &Value) -> bool {
@@ -81,8 +104,10 @@ fn cache_attributes(trace: &Evidence<'_>, method: &str) -> Judgement {
         if asks_for_input(result) {
             continue;
         }
-        let missing: Vec<&str> =
-            ["ttlMs", "cacheScope"].into_iter().filter(|member| result.get(*member).is_none()).collect();
+        let missing: Vec<&str> = ["ttlMs", "cacheScope"]
+            .into_iter()
+            .filter(|member| result.get(*member).is_none())
+            .collect();
         if missing.is_empty() {
             judgement.holds();
         } else {
@@ -99,9 +124,12 @@ fn cache_attributes(trace: &Evidence<'_>, method: &str) -> Judgement {
 
 /// Every `ttlMs` is an integer, not below zero.
 fn ttl_valid(trace: &Evidence<'_>) -> Judgement {
-    member_valid(trace, "ttlMs", "an integer of milliseconds, 0 or more", |ttl| {
-        super::entries::size_of(ttl).is_some()
-    })
+    member_valid(
+        trace,
+        "ttlMs",
+        "an integer of milliseconds, 0 or more",
+        |ttl| super::entries::size_of(ttl).is_some(),
+    )
 }
 
 /// Every `cacheScope` is one of the two.
@@ -111,7 +139,12 @@ fn scope_valid(trace: &Evidence<'_>) -> Judgement {
     })
 }
 
-fn member_valid(trace: &Evidence<'_>, member: &str, expected: &str, valid: fn(&Value) -> bool) -> Judgement {
+fn member_valid(
+    trace: &Evidence<'_>,
+    member: &str,
+    expected: &str,
+    valid: fn(&Value) -> bool,
+) -> Judgement {
     let mut judgement = Judgement::new();
     for method in CACHED {
         for (exchange, result) in results(trace, method) {
@@ -139,7 +172,9 @@ fn scope_consistent(trace: &Evidence<'_>) -> Judgement {
                 .into_iter()
                 .filter_map(|page| Some((page, trace.result(page)?.get("cacheScope")?.as_str()?)))
                 .collect();
-            let Some((_, first)) = scopes.first() else { continue };
+            let Some((_, first)) = scopes.first() else {
+                continue;
+            };
             match scopes.iter().find(|(_, scope)| scope != first) {
                 None => judgement.holds(),
                 Some((page, scope)) => judgement.violated(

@@ -25,29 +25,46 @@ pub const CHECKS: &[Check] = &[
         "sep-2640-skills-get-uri-echo",
         "sep-2640-skills-list-entry-atomic",
     ]),
-    Check::server("sep-2640-skills-get-unknown-uri-invalid-params", |trace| refused(trace, "absent-skill"))
-        .after(PROBE_AFTER),
-    Check::server("sep-2640-skills-get-file-invalid-params", |trace| refused(trace, "get-file")).after(PROBE_AFTER),
-    Check::server("sep-2640-skills-get-directory-invalid-params", |trace| refused(trace, "get-directory"))
-        .after(PROBE_AFTER),
-    Check::server("sep-2640-skills-get-non-skill-invalid-params", |trace| refused(trace, "get-non-skill"))
-        .after(PROBE_AFTER),
-    Check::server("sep-2640-skills-get-malformed-params", |trace| refused(trace, "get-malformed")).after(PROBE_AFTER),
-    Check::server("sep-2640-skills-get-hostile-uri", |trace| refused(trace, "get-hostile")).after(PROBE_AFTER),
-    Check::server("sep-2640-skills-get-uri-variant", uri_variant).after(PROBE_AFTER),
+    Check::server(UNKNOWN, |trace| refused(trace, "absent-skill")).after(&[
+        IMPLEMENTED,
+        "sep-2640-error-wellformed",
+        "sep-2640-alive-after-malformed",
+    ]),
+    Check::server("sep-2640-skills-get-file-invalid-params", |trace| {
+        refused(trace, "get-file")
+    })
+    .after(PROBE_AFTER),
+    Check::server("sep-2640-skills-get-directory-invalid-params", |trace| {
+        refused(trace, "get-directory")
+    })
+    .after(PROBE_AFTER),
+    Check::server("sep-2640-skills-get-non-skill-invalid-params", |trace| {
+        refused(trace, "get-non-skill")
+    })
+    .after(PROBE_AFTER),
+    Check::server("sep-2640-skills-get-malformed-params", |trace| {
+        refused(trace, "get-malformed")
+    })
+    .after(PROBE_AFTER),
+    Check::server(HOSTILE, |trace| refused(trace, "get-hostile")).after(PROBE_AFTER),
+    Check::server("sep-2640-skills-get-uri-variant", uri_variant).after(&[HOSTILE]),
 ];
 
 const GET: &str = "skills/get";
 const IMPLEMENTED: &str = "sep-2640-skills-get-implemented";
-const PROBE_AFTER: &[&str] =
-    &[IMPLEMENTED, "sep-2640-error-wellformed", "sep-2640-alive-after-malformed"];
+const UNKNOWN: &str = "sep-2640-skills-get-unknown-uri-invalid-params";
+const HOSTILE: &str = "sep-2640-skills-get-hostile-uri";
+const PROBE_AFTER: &[&str] = &[UNKNOWN];
 /// Statuses with which HTTP itself may turn away what is too long.
 const TOO_LONG: [u16; 3] = [413, 414, 431];
 
 /// Well-formed calls, for which "method not found" cannot be the answer of a server that has it.
 fn well_formed<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
     trace.calls(GET).filter(|exchange| {
-        matches!(exchange.name.as_deref(), Some("get-listed" | "get-named" | "absent-skill"))
+        matches!(
+            exchange.name.as_deref(),
+            Some("get-listed" | "get-named" | "absent-skill")
+        )
     })
 }
 
@@ -58,11 +75,18 @@ fn is_implemented(trace: &Evidence<'_>) -> bool {
 /// The method is there, whatever the listing holds.
 fn implemented(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let Some(first) = well_formed(trace).next() else { return judgement };
+    let Some(first) = well_formed(trace).next() else {
+        return judgement;
+    };
     if is_implemented(trace) {
         judgement.holds();
     } else {
-        judgement.violated(trace.place(first), GET, "the method, as the declaration promises", trace.outcome(first).words());
+        judgement.violated(
+            trace.place(first),
+            GET,
+            "the method, as the declaration promises",
+            trace.outcome(first).words(),
+        );
     }
     judgement
 }
@@ -73,13 +97,24 @@ fn answers_listed(trace: &Evidence<'_>) -> Judgement {
     if !is_implemented(trace) {
         return judgement;
     }
-    let last: BTreeSet<&str> = trace.listings().last().into_iter().flatten().filter_map(Entry::uri).collect();
+    let last: BTreeSet<&str> = trace
+        .listings()
+        .last()
+        .into_iter()
+        .flatten()
+        .filter_map(Entry::uri)
+        .collect();
     for exchange in trace.named("get-listed") {
         match trace.outcome(exchange) {
             Outcome::Result(_) => judgement.holds(),
             // A skill that left the catalog meanwhile need not be answered.
             _ if exchange.uri().is_some_and(|uri| !last.contains(uri)) => {}
-            other => judgement.violated(trace.place(exchange), exchange.subject(), "the listed skill's entry", other.words()),
+            other => judgement.violated(
+                trace.place(exchange),
+                exchange.subject(),
+                "the listed skill's entry",
+                other.words(),
+            ),
         }
     }
     judgement
@@ -92,14 +127,24 @@ fn answers_unlisted(trace: &Evidence<'_>) -> Judgement {
     if !is_implemented(trace) {
         return judgement;
     }
-    let listed: BTreeSet<&str> = trace.listings().iter().flatten().filter_map(Entry::uri).collect();
+    let listed: BTreeSet<&str> = trace
+        .listings()
+        .iter()
+        .flatten()
+        .filter_map(Entry::uri)
+        .collect();
     for exchange in trace.named("get-named") {
         if exchange.uri().is_some_and(|uri| listed.contains(uri)) {
             continue;
         }
         match trace.outcome(exchange) {
             Outcome::Result(_) => judgement.holds(),
-            other => judgement.violated(trace.place(exchange), exchange.subject(), "the skill's entry", other.words()),
+            other => judgement.violated(
+                trace.place(exchange),
+                exchange.subject(),
+                "the skill's entry",
+                other.words(),
+            ),
         }
     }
     judgement
@@ -110,7 +155,9 @@ fn results<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = (&'a Exchange, &
     trace
         .calls(GET)
         .filter_map(|exchange| Some((exchange, trace.result(exchange)?)))
-        .filter(|(_, result)| result.get("resultType").and_then(Value::as_str) != Some("input_required"))
+        .filter(|(_, result)| {
+            result.get("resultType").and_then(Value::as_str) != Some("input_required")
+        })
 }
 
 /// The entry stands under `skill`.
@@ -118,7 +165,11 @@ fn entry_shape(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for (exchange, result) in results(trace) {
         // What a probe should have been refused for is judged there.
-        if exchange.name.as_deref().is_none_or(|name| !name.starts_with("get-listed") && name != "get-named") {
+        if exchange
+            .name
+            .as_deref()
+            .is_none_or(|name| !name.starts_with("get-listed") && name != "get-named")
+        {
             continue;
         }
         match result.get("skill") {
@@ -155,7 +206,9 @@ fn no_cursor(trace: &Evidence<'_>) -> Judgement {
 fn uri_echo(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for exchange in trace.named("get-listed").chain(trace.named("get-named")) {
-        let (Some(entry), Some(asked)) = (trace.got(exchange), exchange.uri()) else { continue };
+        let (Some(entry), Some(asked)) = (trace.got(exchange), exchange.uri()) else {
+            continue;
+        };
         match entry.uri() {
             None => {}
             Some(uri) if uri == asked => judgement.holds(),
@@ -169,9 +222,15 @@ fn uri_echo(trace: &Evidence<'_>) -> Judgement {
 fn equals_list(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for exchange in trace.named("get-listed") {
-        let (Some(got), Some(asked)) = (trace.got(exchange), exchange.uri()) else { continue };
+        let (Some(got), Some(asked)) = (trace.got(exchange), exchange.uri()) else {
+            continue;
+        };
         // A catalog may move between list and get: agreeing with one of the walks is enough.
-        let listed = trace.listings().iter().flatten().filter(|entry| entry.uri() == Some(asked));
+        let listed = trace
+            .listings()
+            .iter()
+            .flatten()
+            .filter(|entry| entry.uri() == Some(asked));
         let mut difference = None;
         let mut agrees = false;
         for entry in listed {
@@ -200,23 +259,41 @@ fn differs(listed: &Entry<'_>, got: &Entry<'_>) -> Option<(String, String, Strin
     let member = |entry: &Entry<'_>, name: &str| entry.value.get(name).cloned();
     let (a, b) = (member(listed, "frontmatter"), member(got, "frontmatter"));
     if !same_json(a.as_ref(), b.as_ref()) {
-        return Some(("/frontmatter".into(), describe(a.as_ref()), describe(b.as_ref())));
+        return Some((
+            "/frontmatter".into(),
+            describe(a.as_ref()),
+            describe(b.as_ref()),
+        ));
     }
     let (a, b) = (member(listed, "resources"), member(got, "resources"));
     let (Some(Value::Array(a_items)), Some(Value::Array(b_items))) = (&a, &b) else {
-        return (!same_json(a.as_ref(), b.as_ref()))
-            .then(|| ("/resources".into(), describe(a.as_ref()), describe(b.as_ref())));
+        return (!same_json(a.as_ref(), b.as_ref())).then(|| {
+            (
+                "/resources".into(),
+                describe(a.as_ref()),
+                describe(b.as_ref()),
+            )
+        });
     };
     let key = |item: &Value| {
         let member = |name: &str| item.get(name).map_or_else(String::new, Value::to_string);
-        let size = item.get("size").and_then(super::entries::size_of).map_or_else(|| member("size"), |size| size.to_string());
+        let size = item
+            .get("size")
+            .and_then(super::entries::size_of)
+            .map_or_else(|| member("size"), |size| size.to_string());
         (member("uri"), member("digest"), size)
     };
-    let (a_set, b_set): (BTreeSet<_>, BTreeSet<_>) =
-        (a_items.iter().map(key).collect(), b_items.iter().map(key).collect());
-    let words = |(uri, digest, size): &(String, String, String)| format!("{uri} {digest} {size} bytes");
+    let (a_set, b_set): (BTreeSet<_>, BTreeSet<_>) = (
+        a_items.iter().map(key).collect(),
+        b_items.iter().map(key).collect(),
+    );
+    let words =
+        |(uri, digest, size): &(String, String, String)| format!("{uri} {digest} {size} bytes");
     if let Some(missing) = a_set.difference(&b_set).next() {
-        let other = b_set.iter().find(|(uri, ..)| *uri == missing.0).map_or_else(|| "no such file".into(), words);
+        let other = b_set
+            .iter()
+            .find(|(uri, ..)| *uri == missing.0)
+            .map_or_else(|| "no such file".into(), words);
         return Some(("/resources".into(), words(missing), other));
     }
     let extra = b_set.difference(&a_set).next()?;
@@ -226,12 +303,16 @@ fn differs(listed: &Entry<'_>, got: &Entry<'_>) -> Option<(String, String, Strin
 /// Equality of JSON values; numbers count by their value, not by their spelling.
 fn same_json(a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a, b) {
-        (Some(Value::Number(a)), Some(Value::Number(b))) => a == b || (a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64(),
+        (Some(Value::Number(a)), Some(Value::Number(b))) => {
+            a == b || (a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64()
+        }
         (Some(Value::Array(a)), Some(Value::Array(b))) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_json(Some(a), Some(b)))
         }
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
-            a.len() == b.len() && a.iter().all(|(key, value)| same_json(Some(value), b.get(key)))
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, value)| same_json(Some(value), b.get(key)))
         }
         (a, b) => a == b,
     }
@@ -243,7 +324,12 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
     if !is_implemented(trace) {
         return judgement;
     }
-    let skills: BTreeSet<&str> = trace.listings().iter().flatten().filter_map(Entry::uri).collect();
+    let skills: BTreeSet<&str> = trace
+        .listings()
+        .iter()
+        .flatten()
+        .filter_map(Entry::uri)
+        .collect();
     for exchange in trace.named(name) {
         // A nested SKILL.md is a supporting file and a skill.
         if exchange.uri().is_some_and(|uri| skills.contains(uri)) {
@@ -252,10 +338,35 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
         match trace.outcome(exchange) {
             Outcome::Error(error) if error.code == Some(INVALID_PARAMS) => judgement.holds(),
             Outcome::NoRpc(Some(status)) if TOO_LONG.contains(&status) => judgement.holds(),
-            other => judgement.violated(trace.place(exchange), exchange.subject(), "error -32602", other.words()),
+            other => {
+                judgement.violated(
+                    trace.place(exchange),
+                    exchange.subject(),
+                    "error -32602",
+                    other.words(),
+                );
+                judgement.because(cause(&other, exchange));
+            }
         }
     }
     judgement
+}
+
+/// Why a URI that names no skill was not refused as it should be: a server that has one wrong
+/// answer for all of them has one fault, not one for each kind of URI.
+fn cause(outcome: &Outcome<'_>, exchange: &Exchange) -> String {
+    match outcome {
+        Outcome::Error(error) if error.code.is_some() => {
+            format!(
+                "skills/get: error {} in place of -32602",
+                error.code.unwrap_or_default()
+            )
+        }
+        Outcome::Result(result) if !result.get("skill").is_some_and(Value::is_object) => {
+            "skills/get: a result without a skill".to_owned()
+        }
+        _ => exchange.subject(),
+    }
 }
 
 /// Another spelling of a listed URI is refused, or answered with the skill that it is equivalent to.
@@ -265,13 +376,21 @@ fn uri_variant(trace: &Evidence<'_>) -> Judgement {
         return judgement;
     }
     for exchange in trace.named("get-variant") {
-        let Some(asked) = exchange.uri() else { continue };
+        let Some(asked) = exchange.uri() else {
+            continue;
+        };
         let outcome = trace.outcome(exchange);
         let Outcome::Result(_) = outcome else {
             if trace.error_code(exchange) == Some(INVALID_PARAMS) {
                 judgement.holds();
             } else {
-                judgement.violated(trace.place(exchange), exchange.subject(), "error -32602", outcome.words());
+                judgement.violated(
+                    trace.place(exchange),
+                    exchange.subject(),
+                    "error -32602",
+                    outcome.words(),
+                );
+                judgement.because(cause(&outcome, exchange));
             }
             continue;
         };
@@ -285,6 +404,7 @@ fn uri_variant(trace: &Evidence<'_>) -> Judgement {
                 "error -32602, or a skill whose URI is equivalent to the one asked for",
                 answered.unwrap_or("a result without a skill URI"),
             );
+            judgement.because(cause(&outcome, exchange));
         }
     }
     judgement

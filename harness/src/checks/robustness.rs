@@ -24,7 +24,9 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// Answers to requests, with the object that they are.
-fn answers<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = (&'a Exchange, &'a serde_json::Map<String, Value>)> {
+fn answers<'a>(
+    trace: &'a Evidence<'_>,
+) -> impl Iterator<Item = (&'a Exchange, &'a serde_json::Map<String, Value>)> {
     trace
         .exchanges
         .iter()
@@ -39,13 +41,23 @@ fn error_wellformed(trace: &Evidence<'_>) -> Judgement {
         let fault = match (answer.get("error"), answer.get("result")) {
             (Some(_), Some(_)) => Some(("/error", "either `result` or `error`", "both".to_owned())),
             (Some(error), None) => error_fault(error),
-            (None, Some(result)) => error_inside(result)
-                .map(|error| ("/result/error", "an error beside `result`, not inside it", describe(Some(error)))),
+            (None, Some(result)) => error_inside(result).map(|error| {
+                (
+                    "/result/error",
+                    "an error beside `result`, not inside it",
+                    describe(Some(error)),
+                )
+            }),
             (None, None) => None,
         };
         match fault {
             Some((pointer, expected, actual)) => {
-                judgement.violated(trace.place_at(exchange, pointer), exchange.subject(), expected, actual);
+                judgement.violated(
+                    trace.place_at(exchange, pointer),
+                    exchange.subject(),
+                    expected,
+                    actual,
+                );
             }
             None if answer.contains_key("error") => judgement.holds(),
             None => {}
@@ -69,10 +81,17 @@ fn error_fault(error: &Value) -> Option<(&'static str, &'static str, String)> {
 }
 
 /// An error that stands in the place of the result's own members.
-fn error_inside(result: &Value) -> Option<&Value> {
+pub(super) fn error_inside(result: &Value) -> Option<&Value> {
     let result = result.as_object()?;
-    let others = result.keys().any(|key| !matches!(key.as_str(), "error" | "resultType" | "_meta" | "ttlMs" | "cacheScope"));
-    result.get("error").filter(|error| !others && error.get("code").is_some())
+    let others = result.keys().any(|key| {
+        !matches!(
+            key.as_str(),
+            "error" | "resultType" | "_meta" | "ttlMs" | "cacheScope"
+        )
+    });
+    result
+        .get("error")
+        .filter(|error| !others && error.get("code").is_some())
 }
 
 fn errors<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = (&'a Exchange, &'a Value, &'a str)> {
@@ -86,8 +105,14 @@ fn errors<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = (&'a Exchange, &'
 fn error_informative(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for (exchange, _, message) in errors(trace) {
-        let plain = message.trim().trim_end_matches(['.', '!']).to_ascii_lowercase();
-        if matches!(plain.as_str(), "" | "error" | "an error occurred" | "unknown error") {
+        let plain = message
+            .trim()
+            .trim_end_matches(['.', '!'])
+            .to_ascii_lowercase();
+        if matches!(
+            plain.as_str(),
+            "" | "error" | "an error occurred" | "unknown error"
+        ) {
             judgement.violated(
                 trace.place_at(exchange, "/error/message"),
                 exchange.subject(),
@@ -105,9 +130,16 @@ fn error_informative(trace: &Evidence<'_>) -> Judgement {
 fn error_leaks(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for (exchange, error, message) in errors(trace) {
-        let mut text = format!("{message}\n{}", error.get("data").map_or_else(String::new, Value::to_string));
+        let mut text = format!(
+            "{message}\n{}",
+            error.get("data").map_or_else(String::new, Value::to_string)
+        );
         // What the request itself said may be said back.
-        if let Some(Value::String(asked)) = exchange.params.as_ref().and_then(|params| params.get("uri")) {
+        if let Some(Value::String(asked)) = exchange
+            .params
+            .as_ref()
+            .and_then(|params| params.get("uri"))
+        {
             text = text.replace(asked.as_str(), "");
             if let Some((_, path)) = asked.split_once("://") {
                 text = text.replace(path.trim_start_matches("..").trim_start_matches('/'), "");
@@ -128,15 +160,33 @@ fn error_leaks(trace: &Evidence<'_>) -> Judgement {
 
 /// The part of an error text that gives something away.
 fn leak(text: &str) -> Option<&str> {
-    const TRACES: [&str; 6] =
-        ["Traceback (most recent call last)", "\n    at ", "\\n    at ", "panicked at ", "goroutine ", "stack backtrace:"];
-    const PATHS: [&str; 9] =
-        ["/home/", "/root/", "/Users/", "/usr/", "/var/", "/srv/", "/opt/", "/tmp/", ":\\Users\\"];
+    const TRACES: [&str; 6] = [
+        "Traceback (most recent call last)",
+        "\n    at ",
+        "\\n    at ",
+        "panicked at ",
+        "goroutine ",
+        "stack backtrace:",
+    ];
+    const PATHS: [&str; 9] = [
+        "/home/",
+        "/root/",
+        "/Users/",
+        "/usr/",
+        "/var/",
+        "/srv/",
+        "/opt/",
+        "/tmp/",
+        ":\\Users\\",
+    ];
     let trace = TRACES.iter().filter_map(|mark| text.find(mark));
     let path = PATHS.iter().filter_map(|mark| {
         let at = text.find(mark)?;
         // Inside a URI such as skill://usr/… it is no path of the machine.
-        let inside = text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || matches!(c, '/' | ':' | '.' | '_' | '-'));
+        let inside = text[..at]
+            .chars()
+            .next_back()
+            .is_some_and(|c| c.is_alphanumeric() || matches!(c, '/' | ':' | '.' | '_' | '-'));
         (!inside).then_some(at)
     });
     trace.chain(path).min().map(|at| &text[at..])
@@ -146,12 +196,18 @@ fn leak(text: &str) -> Option<&str> {
 fn http_unknown_method(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for exchange in trace.named("unknown-method") {
-        let status = trace.answer(exchange).and_then(|frame| frame.envelope.as_ref()).map(|envelope| envelope.status);
+        let status = trace
+            .answer(exchange)
+            .and_then(|frame| frame.envelope.as_ref())
+            .map(|envelope| envelope.status);
         let code = trace.error_code(exchange);
         if status == Some(404) && code == Some(METHOD_NOT_FOUND) {
             judgement.holds();
         } else {
-            let status = status.map_or_else(|| "no HTTP answer".to_owned(), |status| format!("HTTP {status}"));
+            let status = status.map_or_else(
+                || "no HTTP answer".to_owned(),
+                |status| format!("HTTP {status}"),
+            );
             judgement.violated(
                 trace.place(exchange),
                 exchange.subject(),
@@ -172,10 +228,14 @@ fn notification_silent(trace: &Evidence<'_>) -> Judgement {
             // HTTP may refuse the POST with an error that has no id.
             Outcome::Error(_) if refused_post(trace, exchange) => None,
             Outcome::Error(_) => Some(trace.place(exchange)),
-            _ => exchange.extra.iter().find(|index| is_answer(&trace.frames[**index])).map(|index| Place {
-                frame: index + 1,
-                pointer: String::new(),
-            }),
+            _ => exchange
+                .extra
+                .iter()
+                .find(|index| is_answer(&trace.frames[**index]))
+                .map(|index| Place {
+                    frame: index + 1,
+                    pointer: String::new(),
+                }),
         };
         match answered {
             None => judgement.holds(),
@@ -196,8 +256,14 @@ fn notification_silent(trace: &Evidence<'_>) -> Judgement {
 
 fn refused_post(trace: &Evidence<'_>, exchange: &Exchange) -> bool {
     trace.answer(exchange).is_some_and(|frame| {
-        let status = frame.envelope.as_ref().is_some_and(|envelope| (400..500).contains(&envelope.status));
-        let id = frame.json().and_then(|answer| answer.get("id")).is_some_and(|id| !id.is_null());
+        let status = frame
+            .envelope
+            .as_ref()
+            .is_some_and(|envelope| (400..500).contains(&envelope.status));
+        let id = frame
+            .json()
+            .and_then(|answer| answer.get("id"))
+            .is_some_and(|id| !id.is_null());
         status && !id
     })
 }

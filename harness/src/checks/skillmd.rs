@@ -10,9 +10,14 @@ use crate::verdict::Judgement;
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
     Check::server(FRONTMATTER, opens_with_frontmatter),
-    Check::server("sep-2640-format-name-required", |trace| required(trace, "name")).after(&[FRONTMATTER]),
-    Check::server("sep-2640-format-description-required", |trace| required(trace, "description"))
-        .after(&[FRONTMATTER]),
+    Check::server("sep-2640-format-name-required", |trace| {
+        required(trace, "name")
+    })
+    .after(&[FRONTMATTER]),
+    Check::server("sep-2640-format-description-required", |trace| {
+        required(trace, "description")
+    })
+    .after(&[FRONTMATTER]),
     Check::server("sep-2640-format-description-length", description_length),
     Check::server("sep-2640-format-compatibility-length", compatibility_length),
     Check::server("sep-2640-format-metadata-strings", metadata_strings),
@@ -35,7 +40,12 @@ fn opens_with_frontmatter(trace: &Evidence<'_>) -> Judgement {
                 document.root.type_words(),
             ),
             Err(NoFrontmatter::Faulty(why)) => {
-                judgement.violated(skillmd.at.clone(), skillmd.uri, "YAML frontmatter between `---` lines", why);
+                judgement.violated(
+                    skillmd.at.clone(),
+                    skillmd.uri,
+                    "YAML frontmatter between `---` lines",
+                    why,
+                );
             }
             Err(NoFrontmatter::Unknown) => {}
         }
@@ -50,7 +60,9 @@ fn field(
 ) -> Judgement {
     let mut judgement = Judgement::new();
     for skillmd in trace.skillmds() {
-        let Ok(document) = &skillmd.frontmatter else { continue };
+        let Ok(document) = &skillmd.frontmatter else {
+            continue;
+        };
         match judge(document, skillmd) {
             None => {}
             Some(Ok(())) => judgement.holds(),
@@ -96,7 +108,11 @@ fn length(text: &str, most: usize) -> Result<(), (String, String)> {
     if count <= most && !text.trim().is_empty() {
         return Ok(());
     }
-    let actual = if text.trim().is_empty() { "blank".to_owned() } else { format!("{count} characters") };
+    let actual = if text.trim().is_empty() {
+        "blank".to_owned()
+    } else {
+        format!("{count} characters")
+    };
     Err((format!("1 to {most} characters"), actual))
 }
 
@@ -105,7 +121,10 @@ fn metadata_strings(trace: &Evidence<'_>) -> Judgement {
     field(trace, |document, _| {
         let metadata = document.get("metadata")?;
         let Some(pairs) = metadata.pairs() else {
-            return Some(Err(("a mapping of strings to strings".into(), metadata.type_words().to_string())));
+            return Some(Err((
+                "a mapping of strings to strings".into(),
+                metadata.type_words().to_string(),
+            )));
         };
         let odd = pairs.iter().find(|(_, value)| value.as_str().is_none());
         Some(match odd {
@@ -124,7 +143,10 @@ fn allowed_tools(trace: &Evidence<'_>) -> Judgement {
         let tools = document.get("allowed-tools")?;
         Some(match tools.as_str() {
             Some(_) => Ok(()),
-            None => Err(("one string of space-separated tools".into(), tools.type_words().to_string())),
+            None => Err((
+                "one string of space-separated tools".into(),
+                tools.type_words().to_string(),
+            )),
         })
     })
 }
@@ -132,12 +154,21 @@ fn allowed_tools(trace: &Evidence<'_>) -> Judgement {
 /// Authors do not use the prefix that is reserved for extensions of MCP.
 fn reserved_prefix(trace: &Evidence<'_>) -> Judgement {
     field(trace, |document, _| {
-        let keys = document.get("metadata").and_then(Node::pairs)?.iter().filter_map(|(key, _)| key.text());
-        let reserved: Vec<&str> = keys.filter(|key| key.starts_with("io.modelcontextprotocol/")).collect();
+        let keys = document
+            .get("metadata")
+            .and_then(Node::pairs)?
+            .iter()
+            .filter_map(|(key, _)| key.text());
+        let reserved: Vec<&str> = keys
+            .filter(|key| key.starts_with("io.modelcontextprotocol/"))
+            .collect();
         Some(if reserved.is_empty() {
             Ok(())
         } else {
-            Err(("no metadata key under io.modelcontextprotocol/".into(), reserved.join(", ")))
+            Err((
+                "no metadata key under io.modelcontextprotocol/".into(),
+                reserved.join(", "),
+            ))
         })
     })
 }

@@ -92,7 +92,10 @@ pub fn run(args: ReferenceArgs) -> Exit {
         }
     };
     // One thread: the server answers in order, and starts faster.
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             eprintln!("error: cannot start the runtime: {error}");
@@ -101,14 +104,18 @@ pub fn run(args: ReferenceArgs) -> Exit {
     };
     let outcome = runtime.block_on(async {
         match args.http {
-            None => serve_stdio(server).await.map_err(|error| format!("stdio: {error}")),
+            None => serve_stdio(server)
+                .await
+                .map_err(|error| format!("stdio: {error}")),
             Some(addr) => {
                 let listener = TcpListener::bind(&addr)
                     .await
                     .map_err(|error| format!("cannot listen on {addr}: {error}"))?;
                 let bound = listener.local_addr().map_err(|error| error.to_string())?;
                 eprintln!("listening on http://{bound}/mcp");
-                serve_http(server, listener).await.map_err(|error| format!("http: {error}"))
+                serve_http(server, listener)
+                    .await
+                    .map_err(|error| format!("http: {error}"))
             }
         }
     });

@@ -83,11 +83,14 @@ fn parse_protocols(text: &str) -> Result<Protocols, String> {
 }
 
 fn parse_glob(text: &str) -> Result<GlobMatcher, String> {
-    Glob::new(text).map(|glob| glob.compile_matcher()).map_err(|error| error.to_string())
+    Glob::new(text)
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| error.to_string())
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
-    let duration = humantime::parse_duration(text).map_err(|error| format!("{error}; write e.g. 500ms, 20s or 5m"))?;
+    let duration = humantime::parse_duration(text)
+        .map_err(|error| format!("{error}; write e.g. 500ms, 20s or 5m"))?;
     if duration.is_zero() {
         return Err("expected more than nothing".into());
     }
@@ -119,7 +122,9 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
     let (target, description, shown) = target(args)?;
     let checks: Vec<&'static Check> = checks::all(Side::Server)
         .into_iter()
-        .filter(|check| args.filter.is_empty() || args.filter.iter().any(|glob| glob.is_match(check.id)))
+        .filter(|check| {
+            args.filter.is_empty() || args.filter.iter().any(|glob| glob.is_match(check.id))
+        })
         .collect();
     if checks.is_empty() {
         return Err("no check matches --filter; `list checks` has their ids".into());
@@ -150,10 +155,19 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
     }
     let replay = move |revision: Revision, check: &str| {
         let mut words = vec!["sep2640-conform".to_owned(), "server".to_owned()];
-        words.extend(["--protocol".to_owned(), revision.to_string(), "--filter".to_owned(), check.to_owned()]);
+        words.extend([
+            "--protocol".to_owned(),
+            revision.to_string(),
+            "--filter".to_owned(),
+            check.to_owned(),
+        ]);
         words.extend(options.iter().cloned());
         words.extend(shown.iter().cloned());
-        words.iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ")
+        words
+            .iter()
+            .map(|word| shell_quote(word))
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     Ok(Plan {
         target,
@@ -178,12 +192,16 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
 fn target(args: &ServerArgs) -> Result<(TargetSpec, TargetDescription, Vec<String>), String> {
     if let Some(url) = &args.url {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("--url: expected http:// or https://, found {}://", url.scheme()));
+            return Err(format!(
+                "--url: expected http:// or https://, found {}://",
+                url.scheme()
+            ));
         }
         let mut headers = args.header.clone();
         for (name, variable) in &args.header_env {
-            let value = std::env::var(variable)
-                .map_err(|_| format!("--header-env: the environment has no {variable} that can be used"))?;
+            let value = std::env::var(variable).map_err(|_| {
+                format!("--header-env: the environment has no {variable} that can be used")
+            })?;
             headers.push((name.clone(), value));
         }
         let mut bare = url.clone();
@@ -212,17 +230,27 @@ fn target(args: &ServerArgs) -> Result<(TargetSpec, TargetDescription, Vec<Strin
         env.push(match entry.split_once('=') {
             Some((name, value)) => (name.to_owned(), value.to_owned()),
             None => {
-                let value = std::env::var(entry)
-                    .map_err(|_| format!("--env: the environment has no {entry} that can be used"))?;
+                let value = std::env::var(entry).map_err(|_| {
+                    format!("--env: the environment has no {entry} that can be used")
+                })?;
                 (entry.clone(), value)
             }
         });
     }
     let (argv, shown) = if args.command.is_empty() {
-        let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-        let program = program.to_str().ok_or("the path of this program is not UTF-8")?.to_owned();
-        let shown = ["sep2640-conform", "reference", "server"].map(str::to_owned).to_vec();
-        (vec![program, "reference".to_owned(), "server".to_owned()], shown)
+        let program = std::env::current_exe()
+            .map_err(|error| format!("cannot find this program: {error}"))?;
+        let program = program
+            .to_str()
+            .ok_or("the path of this program is not UTF-8")?
+            .to_owned();
+        let shown = ["sep2640-conform", "reference", "server"]
+            .map(str::to_owned)
+            .to_vec();
+        (
+            vec![program, "reference".to_owned(), "server".to_owned()],
+            shown,
+        )
     } else {
         (args.command.clone(), args.command.clone())
     };
@@ -261,15 +289,24 @@ fn needed(checks: &[&'static Check]) -> Vec<&'static Scenario> {
     while let Some(scenario) = open.pop() {
         if !wanted.contains(&scenario.name.as_str()) {
             wanted.push(&scenario.name);
-            open.extend(all.iter().filter(|other| scenario.needs.contains(&other.name)));
+            open.extend(
+                all.iter()
+                    .filter(|other| scenario.needs.contains(&other.name)),
+            );
         }
     }
-    all.iter().filter(|scenario| wanted.contains(&scenario.name.as_str())).collect()
+    all.iter()
+        .filter(|scenario| wanted.contains(&scenario.name.as_str()))
+        .collect()
 }
 
 fn execute(args: &ServerArgs, plan: &Plan) -> Exit {
     let mut reporter = report::terminal(args.verbose, args.quiet);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             eprintln!("error: cannot start the runtime: {error}");
@@ -316,10 +353,11 @@ fn execute(args: &ServerArgs, plan: &Plan) -> Exit {
 
 /// Comes back on Ctrl-C or on SIGTERM.
 async fn interrupted() {
-    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(signal) => signal,
-        Err(_) => return std::future::pending().await,
-    };
+    let mut terminate =
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(signal) => signal,
+            Err(_) => return std::future::pending().await,
+        };
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminate.recv() => {}

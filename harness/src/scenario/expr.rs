@@ -30,6 +30,7 @@ enum Filter {
     Parent,
     Append(String),
     Prepend(String),
+    Ending(String),
     Without(String),
     Replace(String, String),
     Upper,
@@ -37,7 +38,7 @@ enum Filter {
     Last,
 }
 
-const FILTERS: &str = "string, parent, append:TEXT, prepend:TEXT, without:ENDING, replace:FROM:TO, upper, first:N, last";
+const FILTERS: &str = "string, parent, append:TEXT, prepend:TEXT, ending:TEXT, without:TEXT, replace:FROM:TO, upper, first:N, last";
 
 impl Expression {
     /// Reads an expression.
@@ -48,12 +49,16 @@ impl Expression {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.split('|');
         let path = parts.next().unwrap_or_default().trim();
-        let path = path
-            .strip_prefix('$')
-            .ok_or_else(|| format!("expected an expression like `$skills/*/uri`, found `{text}`"))?;
+        let path = path.strip_prefix('$').ok_or_else(|| {
+            format!("expected an expression like `$skills/*/uri`, found `{text}`")
+        })?;
         let mut tokens = path.split('/');
         let variable = tokens.next().unwrap_or_default().to_owned();
-        if variable.is_empty() || !variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+        if variable.is_empty()
+            || !variable
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        {
             return Err(format!("expected a name after `$` in `{text}`"));
         }
         let path = tokens
@@ -74,7 +79,10 @@ impl Expression {
     pub fn values(&self, variables: &Variables) -> Vec<Value> {
         let mut found: Vec<&Value> = variables.get(&self.variable).into_iter().collect();
         for token in &self.path {
-            found = found.into_iter().flat_map(|value| step(value, token)).collect();
+            found = found
+                .into_iter()
+                .flat_map(|value| step(value, token))
+                .collect();
         }
         let mut values: Vec<Value> = found.into_iter().cloned().collect();
         for filter in &self.filters {
@@ -88,9 +96,12 @@ fn step<'a>(value: &'a Value, token: &Token) -> Vec<&'a Value> {
     match (value, token) {
         (Value::Array(items), Token::Every) => items.iter().collect(),
         (Value::Object(members), Token::Every) => members.values().collect(),
-        (Value::Array(items), Token::Name(name)) => {
-            name.parse::<usize>().ok().and_then(|index| items.get(index)).into_iter().collect()
-        }
+        (Value::Array(items), Token::Name(name)) => name
+            .parse::<usize>()
+            .ok()
+            .and_then(|index| items.get(index))
+            .into_iter()
+            .collect(),
         (Value::Object(members), Token::Name(name)) => members.get(name).into_iter().collect(),
         _ => Vec::new(),
     }
@@ -109,6 +120,7 @@ impl Filter {
             ("last", None) => Ok(Filter::Last),
             ("append", Some(text)) => Ok(Filter::Append(text.to_owned())),
             ("prepend", Some(text)) => Ok(Filter::Prepend(text.to_owned())),
+            ("ending", Some(text)) => Ok(Filter::Ending(text.to_owned())),
             ("without", Some(text)) => Ok(Filter::Without(text.to_owned())),
             ("replace", Some(text)) => text
                 .split_once(':')
@@ -118,20 +130,29 @@ impl Filter {
                 .parse()
                 .map(Filter::First)
                 .map_err(|_| format!("expected a number after `first:`, found `{number}`")),
-            _ => Err(format!("expected one of the filters {FILTERS}; found `{text}`")),
+            _ => Err(format!(
+                "expected one of the filters {FILTERS}; found `{text}`"
+            )),
         }
     }
 
     fn apply(&self, values: Vec<Value>) -> Vec<Value> {
         match self {
             Filter::Strings => values.into_iter().filter(Value::is_string).collect(),
+            Filter::Ending(ending) => values
+                .into_iter()
+                .filter(|value| ends_with(value, ending))
+                .collect(),
             Filter::Without(ending) => values
                 .into_iter()
-                .filter(|value| !value.as_str().is_some_and(|text| text.ends_with(ending.as_str())))
+                .filter(|value| !ends_with(value, ending))
                 .collect(),
             Filter::First(count) => values.into_iter().take(*count).collect(),
             Filter::Last => values.into_iter().last().into_iter().collect(),
-            _ => values.into_iter().filter_map(|value| self.map(value.as_str()?)).collect(),
+            _ => values
+                .into_iter()
+                .filter_map(|value| self.map(value.as_str()?))
+                .collect(),
         }
     }
 
@@ -142,7 +163,11 @@ impl Filter {
             Filter::Prepend(head) => Value::from(format!("{head}{text}")),
             Filter::Replace(from, to) => Value::from(text.replace(from, to)),
             Filter::Upper => Value::from(text.to_uppercase()),
-            Filter::Strings | Filter::First(_) | Filter::Last | Filter::Without(_) => return None,
+            Filter::Strings
+            | Filter::First(_)
+            | Filter::Last
+            | Filter::Ending(_)
+            | Filter::Without(_) => return None,
         })
     }
 }
@@ -153,9 +178,15 @@ impl fmt::Display for Expression {
     }
 }
 
+fn ends_with(value: &Value, ending: &str) -> bool {
+    value.as_str().is_some_and(|text| text.ends_with(ending))
+}
+
 /// An argument may stand in double quotes, to keep blanks at its ends.
 fn unquote(text: &str) -> &str {
-    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
+    text.strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .unwrap_or(text)
 }
 
 /// A string that would be tedious to write out.
@@ -194,13 +225,22 @@ impl Template {
     /// As for [`Expression::parse`].
     pub fn parse(value: Value) -> Result<Self, String> {
         Ok(match value {
-            Value::String(text) if text.starts_with("$$") => Template::Literal(Value::from(&text[1..])),
-            Value::String(text) if text.starts_with('$') => Template::Expression(Expression::parse(&text)?),
-            Value::Array(items) => Template::Array(items.into_iter().map(Template::parse).collect::<Result<_, _>>()?),
+            Value::String(text) if text.starts_with("$$") => {
+                Template::Literal(Value::from(&text[1..]))
+            }
+            Value::String(text) if text.starts_with('$') => {
+                Template::Expression(Expression::parse(&text)?)
+            }
+            Value::Array(items) => Template::Array(
+                items
+                    .into_iter()
+                    .map(Template::parse)
+                    .collect::<Result<_, _>>()?,
+            ),
             Value::Object(members) if members.len() == 1 && members.contains_key("$repeat") => {
                 let repeat = members.into_values().next().unwrap_or_default();
-                let repeat: Repeat =
-                    serde_json::from_value(repeat).map_err(|error| format!("in `$repeat`: {error}"))?;
+                let repeat: Repeat = serde_json::from_value(repeat)
+                    .map_err(|error| format!("in `$repeat`: {error}"))?;
                 if repeat.times > 1 << 24 {
                     return Err("expected at most 16777216 `times` in `$repeat`".into());
                 }
@@ -222,7 +262,10 @@ impl Template {
             Template::Literal(_) | Template::Repeat(_) => Vec::new(),
             Template::Expression(expression) => vec![&expression.variable],
             Template::Array(items) => items.iter().flat_map(Template::variables).collect(),
-            Template::Object(members) => members.iter().flat_map(|(_, value)| value.variables()).collect(),
+            Template::Object(members) => members
+                .iter()
+                .flat_map(|(_, value)| value.variables())
+                .collect(),
         }
     }
 
@@ -231,9 +274,12 @@ impl Template {
     pub fn fill(&self, variables: &Variables) -> Option<Value> {
         match self {
             Template::Literal(value) => Some(value.clone()),
-            Template::Repeat(repeat) => {
-                Some(Value::from(format!("{}{}{}", repeat.before, repeat.text.repeat(repeat.times), repeat.after)))
-            }
+            Template::Repeat(repeat) => Some(Value::from(format!(
+                "{}{}{}",
+                repeat.before,
+                repeat.text.repeat(repeat.times),
+                repeat.after
+            ))),
             Template::Expression(expression) => expression.values(variables).into_iter().next(),
             Template::Array(items) => items.iter().map(|item| item.fill(variables)).collect(),
             Template::Object(members) => members
@@ -260,10 +306,22 @@ mod tests {
 
     #[test]
     fn paths_and_filters() {
-        assert_eq!(values("$skills/*/uri"), [json!("skill://a/SKILL.md"), json!("skill://b/SKILL.md")]);
-        assert_eq!(values("$skills/*/resources/*/uri | string"), [json!("skill://a/SKILL.md")]);
-        assert_eq!(values("$skills/1/uri | parent | append:/./SKILL.md"), [json!("skill://b/./SKILL.md")]);
-        assert_eq!(values("$skills/*/uri | last | replace:SKILL:skill"), [json!("skill://b/skill.md")]);
+        assert_eq!(
+            values("$skills/*/uri"),
+            [json!("skill://a/SKILL.md"), json!("skill://b/SKILL.md")]
+        );
+        assert_eq!(
+            values("$skills/*/resources/*/uri | string"),
+            [json!("skill://a/SKILL.md")]
+        );
+        assert_eq!(
+            values("$skills/1/uri | parent | append:/./SKILL.md"),
+            [json!("skill://b/./SKILL.md")]
+        );
+        assert_eq!(
+            values("$skills/*/uri | last | replace:SKILL:skill"),
+            [json!("skill://b/skill.md")]
+        );
         assert_eq!(values("$skills/9/uri"), Vec::<Value>::new());
         assert_eq!(values("$other"), Vec::<Value>::new());
     }
@@ -277,7 +335,10 @@ mod tests {
             ("$a | first:x", "expected a number"),
             ("$a | replace:x", "expected `replace:FROM:TO`"),
         ] {
-            assert!(Expression::parse(text).unwrap_err().contains(expected), "{text}");
+            assert!(
+                Expression::parse(text).unwrap_err().contains(expected),
+                "{text}"
+            );
         }
     }
 
@@ -285,7 +346,10 @@ mod tests {
     fn a_template_without_its_value_is_left_out() {
         let template = Template::parse(json!({"uri": "$x/uri", "n": [1, "$$5"]})).unwrap();
         let variables = HashMap::from([("x".to_owned(), json!({"uri": "u"}))]);
-        assert_eq!(template.fill(&variables), Some(json!({"uri": "u", "n": [1, "$5"]})));
+        assert_eq!(
+            template.fill(&variables),
+            Some(json!({"uri": "u", "n": [1, "$5"]}))
+        );
         assert_eq!(template.fill(&HashMap::new()), None);
     }
 }

@@ -196,7 +196,10 @@ impl Scenario {
             fail(line, error.to_string())
         })?;
         if raw.steps.is_empty() {
-            return Err(fail(line_of(text, "steps"), "expected at least one step".into()));
+            return Err(fail(
+                line_of(text, "steps"),
+                "expected at least one step".into(),
+            ));
         }
         let lines = step_lines(text);
         let mut known: BTreeSet<String> = BTreeSet::new();
@@ -207,7 +210,9 @@ impl Scenario {
         let mut steps = Vec::new();
         for (index, step) in raw.steps.into_iter().enumerate() {
             let line = lines.get(index).copied().unwrap_or(0);
-            let step = step.check(line, &known, open).map_err(|message| fail(line, message))?;
+            let step = step
+                .check(line, &known, open)
+                .map_err(|message| fail(line, message))?;
             known.extend(step.save.keys().cloned());
             steps.push(step);
         }
@@ -226,15 +231,21 @@ impl Scenario {
 
 impl RawStep {
     fn check(self, line: usize, known: &BTreeSet<String>, open: bool) -> Result<Step, String> {
-        let send = match (self.call, self.notify, self.raw, self.raw_base64) {
-            (Some(method), None, None, None) => Send::Call(method),
-            (None, Some(method), None, None) => Send::Notify(method),
-            (None, None, Some(text), None) => Send::Raw(text.into_bytes()),
-            (None, None, None, Some(text)) => {
-                Send::Raw(BASE64.decode(&text).map_err(|error| format!("expected base64 in `raw_base64`: {error}"))?)
-            }
-            _ => return Err("expected exactly one of `call`, `notify`, `raw` and `raw_base64` in a step".into()),
-        };
+        let send =
+            match (self.call, self.notify, self.raw, self.raw_base64) {
+                (Some(method), None, None, None) => Send::Call(method),
+                (None, Some(method), None, None) => Send::Notify(method),
+                (None, None, Some(text), None) => Send::Raw(text.into_bytes()),
+                (None, None, None, Some(text)) => Send::Raw(
+                    BASE64
+                        .decode(&text)
+                        .map_err(|error| format!("expected base64 in `raw_base64`: {error}"))?,
+                ),
+                _ => return Err(
+                    "expected exactly one of `call`, `notify`, `raw` and `raw_base64` in a step"
+                        .into(),
+                ),
+            };
         let is_call = matches!(send, Send::Call(_));
         if !is_call && (self.pages.is_some() || self.follow.is_some() || !self.save.is_empty()) {
             return Err("`pages`, `follow` and `save` need a `call`".into());
@@ -254,7 +265,10 @@ impl RawStep {
                     OneOrMany::One(text) => vec![text],
                     OneOrMany::Many(texts) => texts,
                 };
-                let values = values.iter().map(|text| Expression::parse(text)).collect::<Result<Vec<_>, _>>()?;
+                let values = values
+                    .iter()
+                    .map(|text| Expression::parse(text))
+                    .collect::<Result<Vec<_>, _>>()?;
                 Some((name, values))
             }
         };
@@ -263,15 +277,22 @@ impl RawStep {
             .iter()
             .flat_map(Template::variables)
             .filter(|name| Some(*name) != looped)
-            .chain(each.iter().flat_map(|(_, values)| values.iter().map(|value| value.variable.as_str())));
+            .chain(
+                each.iter()
+                    .flat_map(|(_, values)| values.iter().map(|value| value.variable.as_str())),
+            );
         for name in used {
             if !open && !known.contains(name) {
-                return Err(format!("`${name}` is not captured by a step before this one (add `save`, or `needs`)"));
+                return Err(format!(
+                    "`${name}` is not captured by a step before this one (add `save`, or `needs`)"
+                ));
             }
         }
         for pointer in self.save.values() {
             if !pointer.starts_with('/') {
-                return Err(format!("expected a JSON pointer like `/result/skills` in `save`, found `{pointer}`"));
+                return Err(format!(
+                    "expected a JSON pointer like `/result/skills` in `save`, found `{pointer}`"
+                ));
             }
         }
         if self.times == 0 {
@@ -313,7 +334,10 @@ fn step_lines(text: &str) -> Vec<usize> {
 
 /// The 1-based line of a top-level key.
 fn line_of(text: &str, key: &str) -> usize {
-    let is_key = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
+    let is_key = |line: &str| {
+        line.strip_prefix(key)
+            .is_some_and(|rest| rest.starts_with(':'))
+    };
     text.lines().position(is_key).map_or(0, |index| index + 1)
 }
 
@@ -348,15 +372,28 @@ steps:
             ("    pages: all", "    page: all", 5, "unknown field"),
             ("call: resources/read", "as: x", 7, "exactly one of `call`"),
             ("$uri }", "$url }", 7, "`$url` is not captured"),
-            ("$skills/*/uri | string", "$skills/*/uri | sting", 7, "expected one of the filters"),
-            ("/result/skills", "result.skills", 4, "expected a JSON pointer"),
+            (
+                "$skills/*/uri | string",
+                "$skills/*/uri | sting",
+                7,
+                "expected one of the filters",
+            ),
+            (
+                "/result/skills",
+                "result.skills",
+                4,
+                "expected a JSON pointer",
+            ),
             ("about: X.", "about: [", 3, ""),
         ] {
             let text = GOOD.replace(from, to);
             assert_ne!(text, GOOD);
             let error = Scenario::parse("x.yaml", &text).unwrap_err();
             assert!(error.message.contains(expected), "{error}");
-            assert!(error.line.abs_diff(line) <= 1, "{error}, wanted line {line}");
+            assert!(
+                error.line.abs_diff(line) <= 1,
+                "{error}, wanted line {line}"
+            );
         }
     }
 }

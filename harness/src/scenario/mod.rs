@@ -17,7 +17,6 @@ macro_rules! scenarios {
 /// The scenarios that are compiled in, in the order in which they are played.
 const BUILT_IN: &[(&str, &str)] = scenarios![
     "scenarios/server/catalog.yaml",
-    "scenarios/server/first-on-connection.yaml",
     "scenarios/server/get.yaml",
     "scenarios/server/read.yaml",
     "scenarios/server/named-skills.yaml",
@@ -32,6 +31,7 @@ const BUILT_IN: &[(&str, &str)] = scenarios![
     "scenarios/server/malformed-params.yaml",
     "scenarios/server/hostile-uris.yaml",
     "scenarios/server/malformed-messages.yaml",
+    "scenarios/server/first-on-connection.yaml",
     "scenarios/server/catalog-again.yaml",
 ];
 
@@ -41,7 +41,9 @@ pub fn built_in() -> &'static [Scenario] {
     SCENARIOS.get_or_init(|| {
         BUILT_IN
             .iter()
-            .map(|(path, text)| Scenario::parse(path, text).unwrap_or_else(|error| panic!("{error}")))
+            .map(|(path, text)| {
+                Scenario::parse(path, text).unwrap_or_else(|error| panic!("{error}"))
+            })
             .collect()
     })
 }

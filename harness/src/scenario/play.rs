@@ -59,7 +59,8 @@ pub enum Stop {
 
 /// Whether a scenario applies to what the server declares and the user asked for.
 pub fn applies(scenario: &Scenario, session: &Session, facts: &Facts) -> bool {
-    let revision = scenario.revisions.is_empty() || scenario.revisions.contains(&session.revision());
+    let revision =
+        scenario.revisions.is_empty() || scenario.revisions.contains(&session.revision());
     let condition = match scenario.when {
         None => true,
         Some(Condition::DirectoryRead) => facts.directory_read,
@@ -109,7 +110,12 @@ impl Player {
         Ok(())
     }
 
-    async fn step(&mut self, scenario: &Scenario, step: &Step, session: &mut Session) -> Result<(), Stop> {
+    async fn step(
+        &mut self,
+        scenario: &Scenario,
+        step: &Step,
+        session: &mut Session,
+    ) -> Result<(), Stop> {
         let rounds = self.rounds(step);
         let serial = step.probe || !matches!(step.send, Send::Call(_));
         let mut saved: Vec<Vec<(String, Value)>> = Vec::with_capacity(rounds.len());
@@ -124,11 +130,18 @@ impl Player {
                         session.mark_alive(reply.exchange, alive);
                     }
                     Send::Notify(_) => session.probe(&call, None).await,
-                    Send::Raw(bytes) => session.probe(&call, Some(Bytes::copy_from_slice(bytes))).await,
+                    Send::Raw(bytes) => {
+                        session
+                            .probe(&call, Some(Bytes::copy_from_slice(bytes)))
+                            .await
+                    }
                 }
             }
         } else {
-            let calls: Vec<Call> = rounds.into_iter().map(|params| self.prepare(scenario, step, params)).collect();
+            let calls: Vec<Call> = rounds
+                .into_iter()
+                .map(|params| self.prepare(scenario, step, params))
+                .collect();
             let first_walk = self.walks;
             self.walks += calls.len();
             let jobs = FuturesUnordered::new();
@@ -220,7 +233,10 @@ impl Player {
             return Ok(());
         }
         if self.restarts >= self.bounds.restarts {
-            return Err(Stop::Lost(format!("the target was lost {} times", self.restarts + 1)));
+            return Err(Stop::Lost(format!(
+                "the target was lost {} times",
+                self.restarts + 1
+            )));
         }
         self.restarts += 1;
         reopen(session).await
@@ -261,11 +277,13 @@ impl Job<'_> {
             for answer in self.pages(next, &mut outcome).await {
                 for uri in found(follow, &answer) {
                     if visited.len() >= self.bounds.directories {
-                        outcome.cut = Some(format!("more than {} directories", self.bounds.directories));
+                        outcome.cut =
+                            Some(format!("more than {} directories", self.bounds.directories));
                         return outcome;
                     }
                     if visited.insert(uri.clone()) {
-                        let mut params = call.params.clone().unwrap_or_else(|| serde_json::json!({}));
+                        let mut params =
+                            call.params.clone().unwrap_or_else(|| serde_json::json!({}));
                         params["uri"] = Value::from(uri);
                         queue.push_back(Call {
                             params: Some(params),
@@ -302,16 +320,24 @@ impl Job<'_> {
                         outcome.saved.push((name.clone(), value.clone()));
                     }
                 }
-                let next = answer.pointer("/result/nextCursor").filter(|cursor| !cursor.is_null()).cloned();
+                let next = answer
+                    .pointer("/result/nextCursor")
+                    .filter(|cursor| !cursor.is_null())
+                    .cloned();
                 (next, step.follow.is_some().then(|| answer.clone()))
             });
             answers.extend(kept);
-            let Some(cursor) = next.filter(|_| step.all_pages) else { break };
+            let Some(cursor) = next.filter(|_| step.all_pages) else {
+                break;
+            };
             // A cursor that comes back would never end; the walk shows it, and stops.
             let again = !cursors.insert(cursor.to_string());
             if again || page + 1 >= self.bounds.pages {
                 if !again {
-                    outcome.cut = Some(format!("{}: more than {} pages", call.method, self.bounds.pages));
+                    outcome.cut = Some(format!(
+                        "{}: more than {} pages",
+                        call.method, self.bounds.pages
+                    ));
                 }
                 recorder.update(reply.exchange, |exchange| {
                     if let Some(page) = &mut exchange.page {
@@ -342,7 +368,12 @@ fn found(follow: &Follow, answer: &Value) -> Vec<String> {
     expression
         .values(&variables)
         .iter()
-        .filter(|object| follow.with.iter().all(|(key, value)| object.get(key) == Some(value)))
+        .filter(|object| {
+            follow
+                .with
+                .iter()
+                .all(|(key, value)| object.get(key) == Some(value))
+        })
         .filter_map(uri_of)
         .collect()
 }

@@ -51,15 +51,20 @@ async fn discover(session: &mut Session) -> Result<(), Refusal> {
     if let Some(result) = message.get("result") {
         let versions = result.get("supportedVersions").and_then(Value::as_array);
         return match versions {
-            Some(versions) if !versions.contains(&json!(Revision::Modern.name())) => Err(not_spoken(&format!(
-                "`server/discover` lists {} as supported",
-                Value::from(versions.clone())
-            ))),
+            Some(versions) if !versions.contains(&json!(Revision::Modern.name())) => {
+                Err(not_spoken(&format!(
+                    "`server/discover` lists {} as supported",
+                    Value::from(versions.clone())
+                )))
+            }
             // Left out, it is a base-protocol fault; the revision was spoken all the same.
             _ => Ok(()),
         };
     }
-    Err(not_spoken(&format!("`server/discover` was answered with {}", error_words(&message))))
+    Err(not_spoken(&format!(
+        "`server/discover` was answered with {}",
+        error_words(&message)
+    )))
 }
 
 /// Comes back when a ping, sent a little later than the first request, is answered with a result.
@@ -85,21 +90,35 @@ async fn initialize(session: &mut Session) -> Result<(), Refusal> {
         "capabilities": client.capabilities(),
         "clientInfo": ClientIdentity::info(),
     });
-    let reply = session.call(&Call::new(SCENARIO, "initialize", Some(params))).await;
+    let reply = session
+        .call(&Call::new(SCENARIO, "initialize", Some(params)))
+        .await;
     let Some(message) = answer(session, &reply) else {
         return Err(unanswered(session, &reply).await);
     };
     let Some(result) = message.get("result") else {
-        return Err(not_spoken(&format!("`initialize` was answered with {}", error_words(&message))));
+        return Err(not_spoken(&format!(
+            "`initialize` was answered with {}",
+            error_words(&message)
+        )));
     };
     match result.get("protocolVersion").and_then(Value::as_str) {
         Some(version) if version == Revision::Legacy.name() => {}
         Some(version) => {
-            return Err(not_spoken(&format!("`initialize` was answered with version {}", shorten(version, 40))));
+            return Err(not_spoken(&format!(
+                "`initialize` was answered with version {}",
+                shorten(version, 40)
+            )));
         }
-        None => return Err(not_spoken("`initialize` was answered without a protocolVersion")),
+        None => {
+            return Err(not_spoken(
+                "`initialize` was answered without a protocolVersion",
+            ));
+        }
     }
-    session.notify(&Call::new(SCENARIO, "notifications/initialized", None)).await;
+    session
+        .notify(&Call::new(SCENARIO, "notifications/initialized", None))
+        .await;
     Ok(())
 }
 
@@ -117,7 +136,10 @@ fn answer(session: &Session, reply: &Reply) -> Option<Value> {
 
 fn error_words(message: &Value) -> String {
     let error = &message["error"];
-    let text = error.get("message").and_then(Value::as_str).unwrap_or("no message");
+    let text = error
+        .get("message")
+        .and_then(Value::as_str)
+        .unwrap_or("no message");
     match error.get("code").and_then(Value::as_i64) {
         Some(jsonrpc::UNSUPPORTED_VERSION) => format!(
             "error {} (supported: {})",
@@ -147,5 +169,8 @@ async fn unanswered(session: &mut Session, reply: &Reply) -> Refusal {
         }
     };
     let (_, stderr) = session.last_words();
-    Refusal::Unreachable(TargetError { message: why, stderr })
+    Refusal::Unreachable(TargetError {
+        message: why,
+        stderr,
+    })
 }

@@ -76,8 +76,11 @@ impl Link {
         for (name, value) in headers {
             let name = HeaderName::try_from(name)
                 .map_err(|_| TargetError::new(format!("`{name}` is not a header name")))?;
-            let mut value = HeaderValue::try_from(value)
-                .map_err(|_| TargetError::new(format!("the value of header `{name}` is not allowed in HTTP")))?;
+            let mut value = HeaderValue::try_from(value).map_err(|_| {
+                TargetError::new(format!(
+                    "the value of header `{name}` is not allowed in HTTP"
+                ))
+            })?;
             value.set_sensitive(true);
             map.append(name, value);
         }
@@ -116,7 +119,13 @@ impl Link {
 
     /// POSTs one message and takes in what comes back. `id` is the request's; bytes that are no
     /// request have none.
-    pub async fn post(&self, id: Option<u64>, method: &str, params: Option<&Value>, bytes: Bytes) -> Exchanged {
+    pub async fn post(
+        &self,
+        id: Option<u64>,
+        method: &str,
+        params: Option<&Value>,
+        bytes: Bytes,
+    ) -> Exchanged {
         let Ok(_slot) = self.slots.acquire().await else {
             return Exchanged::default();
         };
@@ -168,13 +177,20 @@ impl Link {
         }
         let mut last_event = self.take(id, response, exchanged).await?;
         for _ in 0..RESUMPTIONS {
-            let Some(event) = last_event.take() else { break };
+            let Some(event) = last_event.take() else {
+                break;
+            };
             if exchanged.answer.is_some() || id.is_none() || self.revision != Revision::Legacy {
                 break;
             }
             let mut headers = self.request_headers(method, params);
             headers.insert("last-event-id", event);
-            let response = self.client.get(self.url.clone()).headers(headers).send().await?;
+            let response = self
+                .client
+                .get(self.url.clone())
+                .headers(headers)
+                .send()
+                .await?;
             last_event = self.take(id, response, exchanged).await?;
         }
         Ok(())
@@ -192,16 +208,26 @@ impl Link {
             .headers()
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok())
-            .map(|value| value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+            .map(|value| {
+                value
+                    .split(';')
+                    .next()
+                    .unwrap_or_default()
+                    .trim()
+                    .to_ascii_lowercase()
+            });
         let envelope = Envelope {
             status: response.status().as_u16(),
             content_type,
         };
         if envelope.content_type.as_deref() != Some("text/event-stream") {
-            let body = self.bounded(response.bytes_stream()).try_fold(BytesMut::new(), |mut body, chunk| async move {
-                body.extend_from_slice(&chunk);
-                Ok(body)
-            });
+            let body = self.bounded(response.bytes_stream()).try_fold(
+                BytesMut::new(),
+                |mut body, chunk| async move {
+                    body.extend_from_slice(&chunk);
+                    Ok(body)
+                },
+            );
             let body = body.await?.freeze();
             self.message(id, envelope, body, exchanged);
             return Ok(None);
@@ -240,30 +266,48 @@ impl Link {
     }
 
     /// Records one message and books it.
-    fn message(&self, id: Option<u64>, envelope: Envelope, bytes: Bytes, exchanged: &mut Exchanged) {
+    fn message(
+        &self,
+        id: Option<u64>,
+        envelope: Envelope,
+        bytes: Bytes,
+        exchanged: &mut Exchanged,
+    ) {
         let streamed = envelope.content_type.as_deref() == Some("text/event-stream");
-        let frame = self.recorder.frame(Direction::Received, Some(envelope), bytes);
+        let frame = self
+            .recorder
+            .frame(Direction::Received, Some(envelope), bytes);
         enum Meaning {
             Answer,
             Other,
             Request(Value, bool),
         }
-        let meaning = self.recorder.with_frame(frame, |frame| match frame.json().map(jsonrpc::kind) {
-            Some(Kind::Response { id: Some(answered) }) if id.is_some() && answered.as_u64() != id => Meaning::Other,
-            Some(Kind::Response { .. }) => Meaning::Answer,
-            Some(Kind::Request { id, method }) => Meaning::Request(id.clone(), method == "ping"),
-            Some(Kind::Notification { .. }) => Meaning::Other,
-            // A body that is no JSON-RPC at all still is what the server said to this POST.
-            _ if streamed => Meaning::Other,
-            _ => Meaning::Answer,
-        });
+        let meaning =
+            self.recorder
+                .with_frame(frame, |frame| match frame.json().map(jsonrpc::kind) {
+                    Some(Kind::Response { id: Some(answered) })
+                        if id.is_some() && answered.as_u64() != id =>
+                    {
+                        Meaning::Other
+                    }
+                    Some(Kind::Response { .. }) => Meaning::Answer,
+                    Some(Kind::Request { id, method }) => {
+                        Meaning::Request(id.clone(), method == "ping")
+                    }
+                    Some(Kind::Notification { .. }) => Meaning::Other,
+                    // A body that is no JSON-RPC at all still is what the server said to this POST.
+                    _ if streamed => Meaning::Other,
+                    _ => Meaning::Answer,
+                });
         match meaning {
             Meaning::Answer if exchanged.answer.is_none() => {
                 self.pulse.beat();
                 exchanged.answer = Some(frame);
             }
             Meaning::Answer => exchanged.extra.push(frame),
-            Meaning::Other if !streamed && exchanged.answer.is_none() => exchanged.answer = Some(frame),
+            Meaning::Other if !streamed && exchanged.answer.is_none() => {
+                exchanged.answer = Some(frame)
+            }
             Meaning::Other => {}
             Meaning::Request(id, ping) => self.answer_server(&id, ping),
         }
@@ -285,14 +329,22 @@ impl Link {
     fn request_headers(&self, method: &str, params: Option<&Value>) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        headers.insert(
+            ACCEPT,
+            HeaderValue::from_static("application/json, text/event-stream"),
+        );
         match self.revision {
             Revision::Modern => {
-                headers.insert("mcp-protocol-version", HeaderValue::from_static(Revision::Modern.name()));
+                headers.insert(
+                    "mcp-protocol-version",
+                    HeaderValue::from_static(Revision::Modern.name()),
+                );
                 if let Some(value) = header_value(method).filter(|_| !method.is_empty()) {
                     headers.insert("mcp-method", value);
                 }
-                let name = params.and_then(|params| params.get("uri")).and_then(Value::as_str);
+                let name = params
+                    .and_then(|params| params.get("uri"))
+                    .and_then(Value::as_str);
                 if method == "resources/read"
                     && let Some(value) = name.and_then(header_value)
                 {
@@ -301,7 +353,10 @@ impl Link {
             }
             Revision::Legacy => {
                 if *lock(&self.initialized) && method != "initialize" {
-                    headers.insert("mcp-protocol-version", HeaderValue::from_static(Revision::Legacy.name()));
+                    headers.insert(
+                        "mcp-protocol-version",
+                        HeaderValue::from_static(Revision::Legacy.name()),
+                    );
                 }
                 if let Some(session) = &*lock(&self.session)
                     && method != "initialize"
@@ -363,7 +418,9 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 #[cfg(test)]

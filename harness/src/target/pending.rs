@@ -99,7 +99,8 @@ impl Pending {
             .or(inner.bracket);
         drop(inner);
         if let Some(exchange) = owner {
-            self.recorder.update(exchange, |exchange| exchange.extra.push(frame));
+            self.recorder
+                .update(exchange, |exchange| exchange.extra.push(frame));
         }
     }
 
@@ -149,5 +150,7 @@ impl Waiting {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -83,6 +83,8 @@ impl Recorder {
 
     fn lock(&self) -> MutexGuard<'_, Recording> {
         // A panic while the lock is held leaves whole frames behind, never half ones.
-        self.inner.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.inner
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -66,10 +66,17 @@ enum Link {
 }
 
 impl Link {
-    fn open(spec: &TargetSpec, revision: Revision, recorder: &Recorder, limits: &Limits) -> Result<Self, TargetError> {
+    fn open(
+        spec: &TargetSpec,
+        revision: Revision,
+        recorder: &Recorder,
+        limits: &Limits,
+    ) -> Result<Self, TargetError> {
         Ok(match spec {
             TargetSpec::Command { .. } => Link::Stdio(stdio::Link::start(spec, recorder, limits)?),
-            TargetSpec::Url { .. } => Link::Http(Box::new(http::Link::new(spec, revision, recorder, limits)?)),
+            TargetSpec::Url { .. } => {
+                Link::Http(Box::new(http::Link::new(spec, revision, recorder, limits)?))
+            }
         })
     }
 
@@ -102,13 +109,18 @@ impl Session {
     /// # Errors
     ///
     /// The target cannot be reached, or does not speak the revision.
-    pub async fn open(spec: &TargetSpec, revision: Revision, limits: Limits) -> Result<Self, handshake::Refusal> {
+    pub async fn open(
+        spec: &TargetSpec,
+        revision: Revision,
+        limits: Limits,
+    ) -> Result<Self, handshake::Refusal> {
         let transport = match spec {
             TargetSpec::Command { .. } => Transport::Stdio,
             TargetSpec::Url { .. } => Transport::Http,
         };
         let recorder = Recorder::new(transport);
-        let link = Link::open(spec, revision, &recorder, &limits).map_err(handshake::Refusal::Unreachable)?;
+        let link = Link::open(spec, revision, &recorder, &limits)
+            .map_err(handshake::Refusal::Unreachable)?;
         let mut session = Self {
             spec: spec.clone(),
             limits,
@@ -150,7 +162,10 @@ impl Session {
 
     /// Requests sent and requests over, so far.
     pub fn progress(&self) -> (usize, usize) {
-        (self.sent.load(Ordering::Relaxed), self.answered.load(Ordering::Relaxed))
+        (
+            self.sent.load(Ordering::Relaxed),
+            self.answered.load(Ordering::Relaxed),
+        )
     }
 
     /// Sends a request and waits for what becomes of it. Any number may be under way at once.
@@ -177,7 +192,9 @@ impl Session {
                 Err(why) => reply.unanswered = Some(why),
             },
             Link::Http(link) => {
-                let exchanged = link.post(Some(id), &call.method, params.as_ref(), bytes).await;
+                let exchanged = link
+                    .post(Some(id), &call.method, params.as_ref(), bytes)
+                    .await;
                 reply.answer = exchanged.answer;
                 reply.unanswered = exchanged.unanswered;
                 reply.error = exchanged.error;
@@ -205,7 +222,12 @@ impl Session {
         let mut answer = None;
         match &self.link {
             Link::Stdio(link) => link.write(bytes),
-            Link::Http(link) => answer = link.post(None, &call.method, params.as_ref(), bytes).await.answer,
+            Link::Http(link) => {
+                answer = link
+                    .post(None, &call.method, params.as_ref(), bytes)
+                    .await
+                    .answer
+            }
         }
         self.recorder.update(exchange, |exchange| {
             exchange.answer = answer;
@@ -218,17 +240,27 @@ impl Session {
     ///
     /// With `bytes` these are sent as they are; otherwise the call is sent without an id.
     pub async fn probe(&mut self, call: &Call, bytes: Option<Bytes>) {
-        let form = if bytes.is_some() { Form::Raw } else { Form::Notification };
+        let form = if bytes.is_some() {
+            Form::Raw
+        } else {
+            Form::Notification
+        };
         let client = ClientIdentity {
             declares_extension: call.declares_extension,
         };
         let params = jsonrpc::with_meta(self.revision, call.params.clone(), &client);
-        let bytes = bytes.unwrap_or_else(|| jsonrpc::notification(&call.method, params.as_ref()).into());
+        let bytes =
+            bytes.unwrap_or_else(|| jsonrpc::notification(&call.method, params.as_ref()).into());
         let exchange = self.book(form, call, bytes.clone());
         let mut answer = None;
         match &self.link {
             Link::Stdio(link) => link.begin_probe(exchange, bytes),
-            Link::Http(link) => answer = link.post(None, &call.method, params.as_ref(), bytes).await.answer,
+            Link::Http(link) => {
+                answer = link
+                    .post(None, &call.method, params.as_ref(), bytes)
+                    .await
+                    .answer
+            }
         }
         let alive = self.alive(&call.scenario).await;
         if let Link::Stdio(link) = &self.link {
@@ -252,7 +284,8 @@ impl Session {
 
     /// Records whether the target was alive after `exchange`.
     pub fn mark_alive(&self, exchange: usize, alive: bool) {
-        self.recorder.update(exchange, |exchange| exchange.alive_after = Some(alive));
+        self.recorder
+            .update(exchange, |exchange| exchange.alive_after = Some(alive));
     }
 
     /// Whether the target has gone away or stopped answering.

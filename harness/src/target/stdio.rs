@@ -42,7 +42,11 @@ impl Link {
     /// # Errors
     ///
     /// The command cannot be started; the message names it.
-    pub fn start(spec: &TargetSpec, recorder: &Recorder, limits: &Limits) -> Result<Self, TargetError> {
+    pub fn start(
+        spec: &TargetSpec,
+        recorder: &Recorder,
+        limits: &Limits,
+    ) -> Result<Self, TargetError> {
         let TargetSpec::Command { argv, cwd, env } = spec else {
             return Err(TargetError::new("a URL is not a command"));
         };
@@ -58,9 +62,9 @@ impl Link {
         }
         let mut wrap = CommandWrap::from(command);
         wrap.wrap(KillOnDrop).wrap(ProcessGroup::leader());
-        let mut child = wrap
-            .spawn()
-            .map_err(|error| TargetError::new(format!("cannot start `{}`: {error}", argv.join(" "))))?;
+        let mut child = wrap.spawn().map_err(|error| {
+            TargetError::new(format!("cannot start `{}`: {error}", argv.join(" ")))
+        })?;
 
         let (outgoing, queue) = mpsc::unbounded_channel();
         let pending = Pending::new(recorder.clone());
@@ -89,7 +93,12 @@ impl Link {
     }
 
     /// Sends a request and waits for its answer; returns the answer's frame.
-    pub async fn request(&self, id: u64, exchange: usize, bytes: Bytes) -> Result<usize, Unanswered> {
+    pub async fn request(
+        &self,
+        id: u64,
+        exchange: usize,
+        bytes: Bytes,
+    ) -> Result<usize, Unanswered> {
         let waiting = self.pending.expect(id, exchange);
         self.write(bytes);
         waiting.answer(self.timeout).await
@@ -125,7 +134,10 @@ impl Link {
 
     /// The end of what the process wrote to standard error.
     pub fn stderr_tail(&self) -> String {
-        let tail = self.stderr.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let tail = self
+            .stderr
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         String::from_utf8_lossy(&tail).trim_end().to_owned()
     }
 
@@ -137,7 +149,10 @@ impl Link {
     /// Ends the process: closes its input, waits, terminates the whole group, kills it.
     pub async fn stop(mut self) {
         self.outgoing = None;
-        if tokio::time::timeout(GRACE, self.child.wait()).await.is_err() {
+        if tokio::time::timeout(GRACE, self.child.wait())
+            .await
+            .is_err()
+        {
             let _ = self.child.signal(SIGTERM);
             let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
         }
@@ -178,7 +193,9 @@ impl Reader {
         while let Some(line) = lines.next().await {
             match line {
                 Ok(line) => {
-                    let line = line.strip_suffix(b"\r").map_or(line.clone(), |rest| line.slice_ref(rest));
+                    let line = line
+                        .strip_suffix(b"\r")
+                        .map_or(line.clone(), |rest| line.slice_ref(rest));
                     if !line.iter().all(u8::is_ascii_whitespace) {
                         self.take(line);
                     }
@@ -200,11 +217,15 @@ impl Reader {
             Request(Value, bool),
             Nothing,
         }
-        let meaning = self.recorder.with_frame(frame, |frame| match frame.json().map(jsonrpc::kind) {
-            Some(Kind::Response { id }) => Meaning::Answer(id.cloned()),
-            Some(Kind::Request { id, method }) => Meaning::Request(id.clone(), method == "ping"),
-            _ => Meaning::Nothing,
-        });
+        let meaning =
+            self.recorder
+                .with_frame(frame, |frame| match frame.json().map(jsonrpc::kind) {
+                    Some(Kind::Response { id }) => Meaning::Answer(id.cloned()),
+                    Some(Kind::Request { id, method }) => {
+                        Meaning::Request(id.clone(), method == "ping")
+                    }
+                    _ => Meaning::Nothing,
+                });
         match meaning {
             Meaning::Answer(id) => self.pending.arrive(id.as_ref(), frame),
             Meaning::Request(id, ping) => {
@@ -225,7 +246,8 @@ pub fn answer_to_server(id: &Value, ping: bool) -> Bytes {
     let answer = if ping {
         json!({"jsonrpc": "2.0", "id": id, "result": {}})
     } else {
-        let error = json!({"code": METHOD_NOT_FOUND, "message": "this client does not offer the method"});
+        let error =
+            json!({"code": METHOD_NOT_FOUND, "message": "this client does not offer the method"});
         json!({"jsonrpc": "2.0", "id": id, "error": error})
     };
     answer.to_string().into()

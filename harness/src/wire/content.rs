@@ -118,8 +118,23 @@ mod tests {
         let mut blob = json!({"uri": "x", "blob": "aMOpbGxv"});
         let (text, blob) = (Content::fold(&mut text), Content::fold(&mut blob));
         assert_eq!(text.digest(), blob.digest());
-        assert!(matches!(text.body, Body::Bytes { len: 6, blob: false, .. }));
-        assert!(matches!(blob.body, Body::Bytes { len: 6, blob: true, utf8: true, .. }));
+        assert!(matches!(
+            text.body,
+            Body::Bytes {
+                len: 6,
+                blob: false,
+                ..
+            }
+        ));
+        assert!(matches!(
+            blob.body,
+            Body::Bytes {
+                len: 6,
+                blob: true,
+                utf8: true,
+                ..
+            }
+        ));
     }
 
     #[test]

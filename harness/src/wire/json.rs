@@ -153,7 +153,10 @@ mod tests {
     #[test]
     fn numbers_keep_their_value() {
         let (value, _) = parse(b"[9007199254740993, -1, 1.5, 18446744073709551615]").unwrap();
-        assert_eq!(value.to_string(), "[9007199254740993,-1,1.5,18446744073709551615]");
+        assert_eq!(
+            value.to_string(),
+            "[9007199254740993,-1,1.5,18446744073709551615]"
+        );
     }
 
     #[test]

@@ -92,7 +92,11 @@ impl ClientIdentity {
 ///
 /// On 2026-07-28 that is `_meta` with the protocol version, the client's identity and its
 /// capabilities; `params` that are not an object are left alone, since they are sent to be wrong.
-pub fn with_meta(revision: Revision, params: Option<Value>, client: &ClientIdentity) -> Option<Value> {
+pub fn with_meta(
+    revision: Revision,
+    params: Option<Value>,
+    client: &ClientIdentity,
+) -> Option<Value> {
     if revision == Revision::Legacy {
         return params;
     }
@@ -108,7 +112,8 @@ pub fn with_meta(revision: Revision, params: Option<Value>, client: &ClientIdent
             ("clientInfo", ClientIdentity::info()),
             ("clientCapabilities", client.capabilities()),
         ] {
-            meta.entry(format!("io.modelcontextprotocol/{key}")).or_insert(value);
+            meta.entry(format!("io.modelcontextprotocol/{key}"))
+                .or_insert(value);
         }
     }
     Some(Value::Object(object))
@@ -143,22 +148,43 @@ mod tests {
 
     #[test]
     fn messages_are_told_apart() {
-        assert!(matches!(kind(&json!({"id": 1, "method": "a"})), Kind::Request { .. }));
-        assert!(matches!(kind(&json!({"method": "a"})), Kind::Notification { .. }));
-        assert_eq!(kind(&json!({"id": null, "error": {}})), Kind::Response { id: None });
+        assert!(matches!(
+            kind(&json!({"id": 1, "method": "a"})),
+            Kind::Request { .. }
+        ));
+        assert!(matches!(
+            kind(&json!({"method": "a"})),
+            Kind::Notification { .. }
+        ));
+        assert_eq!(
+            kind(&json!({"id": null, "error": {}})),
+            Kind::Response { id: None }
+        );
         assert_eq!(kind(&json!([])), Kind::Other);
     }
 
     #[test]
     fn requests_look_like_this() {
-        let client = ClientIdentity { declares_extension: true };
-        let params = with_meta(Revision::Modern, Some(json!({"uri": "skill://a/SKILL.md"})), &client);
+        let client = ClientIdentity {
+            declares_extension: true,
+        };
+        let params = with_meta(
+            Revision::Modern,
+            Some(json!({"uri": "skill://a/SKILL.md"})),
+            &client,
+        );
         let bytes = request(7, "skills/get", params.as_ref());
         let (value, repeated) = crate::wire::json::parse(&bytes).unwrap();
         assert!(repeated.is_empty());
-        assert_eq!(value["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+        assert_eq!(
+            value["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"],
+            "2026-07-28"
+        );
         assert_eq!(value["id"], 7);
         let legacy = with_meta(Revision::Legacy, None, &client);
-        assert_eq!(request(1, "ping", legacy.as_ref()), br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        assert_eq!(
+            request(1, "ping", legacy.as_ref()),
+            br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#
+        );
     }
 }

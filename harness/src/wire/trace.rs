@@ -117,8 +117,12 @@ impl Exchange {
     pub fn subject(&self) -> String {
         match (self.uri(), &self.params) {
             (Some(uri), _) => format!("{} {}", self.method, shorten(uri, 200)),
-            (None, Some(params)) => format!("{} {}", self.method, shorten(&params.to_string(), 200)),
-            (None, None) if self.method.is_empty() => self.name.clone().unwrap_or_else(|| "raw bytes".to_owned()),
+            (None, Some(params)) => {
+                format!("{} {}", self.method, shorten(&params.to_string(), 200))
+            }
+            (None, None) if self.method.is_empty() => {
+                self.name.clone().unwrap_or_else(|| "raw bytes".to_owned())
+            }
             (None, None) => format!("{} without params", self.method),
         }
     }
@@ -164,11 +168,18 @@ impl Outcome<'_> {
         match self {
             Outcome::Result(_) => "a result".into(),
             Outcome::Error(error) => match (error.code, error.message) {
-                (Some(code), Some(message)) => format!("error {code} \"{}\"", shorten(message, 120)),
+                (Some(code), Some(message)) => {
+                    format!("error {code} \"{}\"", shorten(message, 120))
+                }
                 (Some(code), None) => format!("error {code} without a message"),
-                (None, _) => format!("error without an integer code: {}", shorten(&error.value.to_string(), 120)),
+                (None, _) => format!(
+                    "error without an integer code: {}",
+                    shorten(&error.value.to_string(), 120)
+                ),
             },
-            Outcome::NoRpc(Some(status)) => format!("HTTP status {status} without a JSON-RPC answer"),
+            Outcome::NoRpc(Some(status)) => {
+                format!("HTTP status {status} without a JSON-RPC answer")
+            }
             Outcome::NoRpc(None) => "bytes that are no JSON-RPC answer".into(),
             Outcome::TimedOut => "no answer in time".into(),
             Outcome::Lost => "no answer: the connection was closed".into(),

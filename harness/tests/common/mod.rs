@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use sep2640_conform::checks;
 use sep2640_conform::event::{RunReport, TargetDescription};
 use sep2640_conform::run::{self, Outcome, Plan, Protocols};
 use sep2640_conform::scenario::{self, play::Bounds};
 use sep2640_conform::target::{Limits, TargetSpec};
 use sep2640_conform::verdict::{Side, Verdict};
 use sep2640_conform::wire::{Revision, Transport};
-use sep2640_conform::checks;
 use sep2640_reference::{Options, Server, UNLISTED_SKILL, serve_http};
 
 /// The program under test.
@@ -26,12 +26,22 @@ pub struct Lab {
 
 impl Lab {
     pub fn new() -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
         Self { runtime }
     }
 
     /// Judges the reference server, with a fault or without one.
-    pub fn judge(&self, fault: Option<&str>, needs: &[&str], transport: Transport, revision: Revision) -> RunReport {
+    pub fn judge(
+        &self,
+        fault: Option<&str>,
+        needs: &[&str],
+        transport: Transport,
+        revision: Revision,
+    ) -> RunReport {
         let options = Options {
             fault: fault.map(str::to_owned),
             ..Options::default()
@@ -40,7 +50,13 @@ impl Lab {
     }
 
     /// Judges a reference server with these options.
-    pub fn judge_with(&self, options: Options, needs: &[&str], transport: Transport, revision: Revision) -> RunReport {
+    pub fn judge_with(
+        &self,
+        options: Options,
+        needs: &[&str],
+        transport: Transport,
+        revision: Revision,
+    ) -> RunReport {
         let outcome = self.runtime.block_on(async {
             match transport {
                 Transport::Stdio => {
@@ -51,7 +67,11 @@ impl Lab {
                     if let Some(skills) = &options.skills {
                         argv.extend(["--skills".to_owned(), skills.display().to_string()]);
                     }
-                    let target = TargetSpec::Command { argv, cwd: None, env: Vec::new() };
+                    let target = TargetSpec::Command {
+                        argv,
+                        cwd: None,
+                        env: Vec::new(),
+                    };
                     run::run(&plan(target, needs, Protocols::One(revision)), |_| {}).await
                 }
                 Transport::Http => {
@@ -59,8 +79,12 @@ impl Lab {
                     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
                     let server = Server::new(options).unwrap();
                     let serving = tokio::spawn(serve_http(server, listener));
-                    let target = TargetSpec::Url { url: url.parse().unwrap(), headers: Vec::new() };
-                    let outcome = run::run(&plan(target, needs, Protocols::One(revision)), |_| {}).await;
+                    let target = TargetSpec::Url {
+                        url: url.parse().unwrap(),
+                        headers: Vec::new(),
+                    };
+                    let outcome =
+                        run::run(&plan(target, needs, Protocols::One(revision)), |_| {}).await;
                     serving.abort();
                     outcome
                 }
@@ -70,7 +94,11 @@ impl Lab {
     }
 
     /// Does the jobs on two threads; keeps what comes of them, in their order.
-    pub fn in_parallel<J: Send, T: Send>(&self, jobs: Vec<J>, work: impl Fn(&Lab, J) -> Option<T> + Sync) -> Vec<T> {
+    pub fn in_parallel<J: Send, T: Send>(
+        &self,
+        jobs: Vec<J>,
+        work: impl Fn(&Lab, J) -> Option<T> + Sync,
+    ) -> Vec<T> {
         let queue = Mutex::new(jobs.into_iter().enumerate());
         let done = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
@@ -78,7 +106,9 @@ impl Lab {
                 scope.spawn(|| {
                     let lab = Lab::new();
                     loop {
-                        let Some((index, job)) = queue.lock().unwrap().next() else { return };
+                        let Some((index, job)) = queue.lock().unwrap().next() else {
+                            return;
+                        };
                         if let Some(result) = work(&lab, job) {
                             done.lock().unwrap().push((index, result));
                         }
@@ -122,6 +152,16 @@ fn single(outcome: Outcome) -> RunReport {
 
 /// The checks that found something wrong, whatever its weight.
 pub fn broken(report: &RunReport) -> BTreeSet<&'static str> {
-    let wrong = |verdict| matches!(verdict, Verdict::Fail | Verdict::Warn | Verdict::Note | Verdict::Expected);
-    report.checks.iter().filter(|check| wrong(check.verdict)).map(|check| check.id).collect()
+    let wrong = |verdict| {
+        matches!(
+            verdict,
+            Verdict::Fail | Verdict::Warn | Verdict::Note | Verdict::Expected
+        )
+    };
+    report
+        .checks
+        .iter()
+        .filter(|check| wrong(check.verdict))
+        .map(|check| check.id)
+        .collect()
 }

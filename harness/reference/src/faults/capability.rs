@@ -70,7 +70,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "sep-2640-stateless-methods",
         "answers skills/get only after skills/list was called",
     )
-    .modern(),
+    .modern()
+    .stdio(),
 ];
 
 pub(super) fn capabilities(id: &str, capabilities: &mut Value) {

@@ -90,6 +90,11 @@ impl Fault {
         }
     }
 
+    const fn stdio(mut self) -> Fault {
+        self.transport = Some(Channel::Stdio);
+        self
+    }
+
     const fn modern(mut self) -> Fault {
         self.revisions = &[MODERN];
         self
