@@ -35,6 +35,9 @@ pub enum Protocols {
     One(Revision),
 }
 
+/// Writes the command line that shows the verdict of one check on one revision again.
+pub type Replay = Box<dyn Fn(Revision, &str) -> String + Send + Sync>;
+
 /// Everything that a run needs to know.
 pub struct Plan {
     /// What is tested.
@@ -59,8 +62,8 @@ pub struct Plan {
     pub named_skills: Vec<String>,
     /// Whether a broken SHOULD fails.
     pub strict: bool,
-    /// The command line that shows the verdict of one check on one revision again.
-    pub replay: Box<dyn Fn(Revision, &str) -> String + Send + Sync>,
+    /// How to show a verdict again.
+    pub replay: Replay,
 }
 
 /// What came of a run.

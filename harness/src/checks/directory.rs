@@ -356,7 +356,24 @@ fn refused(trace: &Evidence<'_>, names: &[&str]) -> Judgement {
     if !is_registered(trace) {
         return judgement;
     }
+    let files: BTreeSet<&str> = trace
+        .entries()
+        .iter()
+        .flat_map(Entry::items)
+        .filter_map(|item| item.uri())
+        .collect();
+    // With files below it, a URI is a directory whatever else it is.
+    let is_directory = |uri: &str| {
+        let below = format!("{uri}/");
+        files
+            .range(below.as_str()..)
+            .next()
+            .is_some_and(|file| file.starts_with(&below))
+    };
     for exchange in names.iter().flat_map(|name| trace.named(name)) {
+        if exchange.cursor().is_none() && exchange.uri().is_some_and(is_directory) {
+            continue;
+        }
         if trace.error_code(exchange) == Some(INVALID_PARAMS) {
             judgement.holds();
         } else {

@@ -147,9 +147,9 @@ fn members(trace: &Evidence<'_>) -> Judgement {
             continue;
         };
         // An entry that lacks what it must have has been judged for that.
-        if ["uri", "frontmatter", "resources"]
-            .iter()
-            .any(|member| !object.contains_key(*member))
+        if entry.uri().is_none()
+            || entry.frontmatter().is_none()
+            || !object.contains_key("resources")
         {
             continue;
         }
@@ -328,7 +328,7 @@ fn limit(trace: &Evidence<'_>, over: impl Fn(&Entry<'_>) -> Option<(String, Stri
         if !entry.value.get("resources").is_some_and(Value::is_array) {
             continue;
         }
-        match over(&entry) {
+        match over(entry) {
             None => judgement.holds(),
             Some((expected, actual)) => {
                 judgement.violated(

@@ -38,7 +38,7 @@ fn each_entry(
     let mut judgement = Judgement::new();
     for entry in trace.entries() {
         let Some(uri) = entry.uri() else { continue };
-        match judge(&entry, uri) {
+        match judge(entry, uri) {
             Ok(true) => judgement.holds(),
             Ok(false) => {}
             Err((expected, actual)) => {

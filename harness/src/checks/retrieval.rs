@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Check;
 use super::entries::{Entry, describe};
 use super::evidence::Evidence;
+use super::robustness::error_inside;
 use crate::model::uri;
 use crate::verdict::Judgement;
 use crate::wire::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
@@ -362,6 +363,8 @@ fn cause(outcome: &Outcome<'_>, exchange: &Exchange) -> String {
                 error.code.unwrap_or_default()
             )
         }
+        // An error in the place of a result is judged by `sep-2640-error-wellformed`.
+        Outcome::Result(result) if error_inside(result).is_some() => exchange.subject(),
         Outcome::Result(result) if !result.get("skill").is_some_and(Value::is_object) => {
             "skills/get: a result without a skill".to_owned()
         }

@@ -21,7 +21,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Judge a server: a command after `--`, or --url; the built-in reference server without either.
-    Server(server::ServerArgs),
+    Server(Box<server::ServerArgs>),
     /// List checks, scenarios, requirements or faults.
     List(list::ListArgs),
     /// Tell all that is known of a check, fault or scenario.
@@ -35,7 +35,7 @@ enum Command {
 /// Parses the arguments of the process and does what they say.
 pub fn main() -> ExitCode {
     match Cli::parse().command {
-        Command::Server(args) => server::run(args).into(),
+        Command::Server(args) => server::run(&args).into(),
         Command::List(args) => list::run(&args).into(),
         Command::Explain(args) => explain::run(&args).into(),
         Command::Coverage(args) => coverage::run(&args).into(),

@@ -108,13 +108,13 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
 }
 
 /// Runs `server`.
-pub fn run(args: ServerArgs) -> Exit {
-    match prepare(&args) {
+pub fn run(args: &ServerArgs) -> Exit {
+    match prepare(args) {
         Err(message) => {
             eprintln!("error: {message}");
             Exit::Usage
         }
-        Ok(plan) => execute(&args, &plan),
+        Ok(plan) => execute(args, &plan),
     }
 }
 

@@ -31,8 +31,8 @@ const BUILT_IN: &[(&str, &str)] = scenarios![
     "scenarios/server/malformed-params.yaml",
     "scenarios/server/hostile-uris.yaml",
     "scenarios/server/malformed-messages.yaml",
-    "scenarios/server/first-on-connection.yaml",
     "scenarios/server/catalog-again.yaml",
+    "scenarios/server/first-on-connection.yaml",
 ];
 
 /// The built-in scenarios.

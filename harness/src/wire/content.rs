@@ -61,8 +61,8 @@ impl Content {
             if let Some(Value::String(text)) = item.get_mut(member)
                 && text.len() > KEPT
             {
-                let cut = text.floor_char_boundary(KEPT);
-                text.truncate(cut);
+                let whole = (0..=KEPT).rev().find(|cut| text.is_char_boundary(*cut));
+                text.truncate(whole.unwrap_or(0));
                 text.shrink_to_fit();
             }
         }
