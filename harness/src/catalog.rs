@@ -44,6 +44,6 @@ pub fn of(trace: &Trace) -> Catalog {
         skills: listed.len(),
         files: files.len(),
         bytes,
-        sampled: false,
+        sampled: trace.sampled,
     }
 }

@@ -66,6 +66,9 @@ pub struct Report {
     pub runs: Vec<RunReport>,
     /// Revisions that were not run, with the reason.
     pub skipped: BTreeMap<String, String>,
+    /// Baseline entries that expect what did not happen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stale: Vec<String>,
     /// How often each verdict was given, over all runs.
     pub summary: BTreeMap<Verdict, usize>,
 }

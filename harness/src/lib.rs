@@ -20,6 +20,7 @@
 //! report          <- event, spec, verdict
 //! cli             <- everything
 //! ```
+pub mod baseline;
 pub mod catalog;
 pub mod checks;
 pub mod cli;
@@ -28,10 +29,12 @@ pub mod event;
 pub mod exit;
 pub mod judge;
 pub mod model;
+pub mod outcome;
 pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod spec;
 pub mod target;
+pub mod transcript;
 pub mod verdict;
 pub mod wire;

@@ -1,19 +1,16 @@
 //! A whole run: opens the target on each revision, plays the scenarios, judges the traces and
 //! tells reporters.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::catalog;
 use crate::checks::Check;
-use crate::event::{
-    CheckReport, Event, FindingReport, Remark, RemarkKind, Report, RunReport, TargetDescription,
-    Tool,
-};
+use crate::event::{Event, Remark, RemarkKind, Report, TargetDescription, Tool};
 use crate::exit::Exit;
-use crate::judge::{self, Judged};
+use crate::judge;
+use crate::outcome::{self, Rules};
 use crate::scenario::file::Scenario;
 use crate::scenario::play::{self, Bounds, Facts, Player, Stop};
 use crate::spec::Spec;
@@ -34,9 +31,6 @@ pub enum Protocols {
     /// This one.
     One(Revision),
 }
-
-/// Writes the command line that shows the verdict of one check on one revision again.
-pub type Replay = Box<dyn Fn(Revision, &str) -> String + Send + Sync>;
 
 /// Everything that a run needs to know.
 pub struct Plan {
@@ -60,10 +54,10 @@ pub struct Plan {
     pub probe_undeclared: bool,
     /// URIs of skills that the user named.
     pub named_skills: Vec<String>,
-    /// Whether a broken SHOULD fails.
-    pub strict: bool,
-    /// How to show a verdict again.
-    pub replay: Replay,
+    /// Whether to stop playing once a check has failed.
+    pub fail_fast: bool,
+    /// How judged checks become a report.
+    pub rules: Rules,
 }
 
 /// What came of a run.
@@ -125,11 +119,14 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
         };
         let (trace, remarks) = play_all(plan, session, until, &mut emit).await;
         let judged = judge::judge(&trace, &plan.checks, Spec::get());
-        let report = report(plan, &trace, judged, remarks, begun.elapsed());
-        exit = exit.worst(exit_of(&report));
+        let report = plan.rules.report(&trace, judged, remarks, begun.elapsed());
+        exit = exit.worst(outcome::exit_of(&report));
         emit(Event::RunFinished(Box::new(report.clone())));
         runs.push(report);
         traces.push(trace);
+        if plan.fail_fast && exit == Exit::Failed {
+            break;
+        }
     }
     let missed = match plan.protocols {
         // A target that speaks one revision is judged on that one.
@@ -140,9 +137,13 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
         exit = exit.worst(Exit::Target);
     } else {
         unreachable = None;
-        if !runs.iter().any(exercised) {
+        if !runs.iter().any(outcome::exercised) {
             exit = exit.worst(Exit::Nothing);
         }
+    }
+    let stale = plan.rules.stale(&runs);
+    if !stale.is_empty() {
+        exit = exit.worst(Exit::Failed);
     }
     let mut summary = BTreeMap::new();
     for check in runs.iter().flat_map(|run| &run.checks) {
@@ -153,10 +154,11 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
         tool: Tool::THIS,
         side: Side::Server,
         target: plan.description.clone(),
-        seed: 0,
+        seed: plan.bounds.seed,
         exit: exit.code(),
         runs,
         skipped,
+        stale,
         summary,
     };
     Outcome {
@@ -195,7 +197,12 @@ async fn play_all(
             "the server does not declare the extension".to_owned(),
         );
     }
+    let mut failed = false;
     for (index, scenario) in scenarios.iter().enumerate() {
+        // Verdicts lean on a second look, so that one is taken all the same.
+        if failed && !scenario.confirms {
+            continue;
+        }
         emit(Event::ScenarioStarted {
             name: scenario.name.clone(),
             index: index + 1,
@@ -224,14 +231,24 @@ async fn play_all(
         }
         let (sent, answered) = session.progress();
         emit(Event::Progress { answered, sent });
+        failed = failed || plan.fail_fast && has_failed(plan, &session);
     }
+    let sampled = player.sampled;
     for cut in player.cuts {
         remark(
             RemarkKind::Bounded,
             format!("not everything was looked at: {cut}"),
         );
     }
-    (session.close().await, remarks)
+    let mut trace = session.close().await;
+    trace.sampled = sampled;
+    (trace, remarks)
+}
+
+fn has_failed(plan: &Plan, session: &Session) -> bool {
+    let trace = session.recorder().snapshot(session.revision());
+    let judged = judge::judge(&trace, &plan.checks, Spec::get());
+    judged.iter().any(|judged| judged.verdict == Verdict::Fail)
 }
 
 /// What the server declares; `None` when it does not declare the extension.
@@ -243,94 +260,4 @@ fn facts(plan: &Plan, session: &Session) -> Option<Facts> {
         probe_undeclared: plan.probe_undeclared,
         named_skills: !plan.named_skills.is_empty(),
     })
-}
-
-fn report(
-    plan: &Plan,
-    trace: &Trace,
-    judged: Vec<Judged>,
-    remarks: Vec<Remark>,
-    took: Duration,
-) -> RunReport {
-    let checks = judged
-        .into_iter()
-        .map(|judged| {
-            let verdict = match judged.verdict {
-                Verdict::Warn if plan.strict => Verdict::Fail,
-                verdict => verdict,
-            };
-            let findings = merge(judged.findings)
-                .into_iter()
-                .map(|finding| FindingReport {
-                    fingerprint: finding.fingerprint(judged.id),
-                    replay: (plan.replay)(trace.revision, judged.id),
-                    at: finding.at,
-                    subject: finding.subject,
-                    expected: finding.expected,
-                    actual: finding.actual,
-                })
-                .collect();
-            CheckReport {
-                id: judged.id,
-                level: judged.level.to_string(),
-                severity: judged.severity,
-                section: judged.section,
-                examined: judged.examined,
-                verdict,
-                reason: judged.reason,
-                findings,
-            }
-        })
-        .collect();
-    RunReport {
-        protocol: trace.revision.to_string(),
-        transport: trace.transport.to_string(),
-        server_info: catalog::server_info(trace),
-        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        catalog: catalog::of(trace),
-        remarks,
-        checks,
-    }
-}
-
-/// The same fact seen at several places (in two walks, in list and get) is one finding, shown at
-/// the first of them.
-fn merge(findings: Vec<crate::verdict::Finding>) -> Vec<crate::verdict::Finding> {
-    let mut seen = HashSet::new();
-    findings
-        .into_iter()
-        .filter(|finding| {
-            seen.insert((
-                finding.subject.clone(),
-                finding.expected.clone(),
-                finding.actual.clone(),
-            ))
-        })
-        .collect()
-}
-
-fn exercised(run: &RunReport) -> bool {
-    run.checks.iter().any(|check| {
-        matches!(
-            check.verdict,
-            Verdict::Pass | Verdict::Fail | Verdict::Warn | Verdict::Note | Verdict::Expected
-        )
-    })
-}
-
-fn exit_of(run: &RunReport) -> Exit {
-    let mut exit = Exit::Conformant;
-    if run
-        .checks
-        .iter()
-        .any(|check| check.verdict == Verdict::Fail)
-    {
-        exit = exit.worst(Exit::Failed);
-    }
-    let ended =
-        |remark: &Remark| matches!(remark.kind, RemarkKind::TargetLost | RemarkKind::Deadline);
-    if run.remarks.iter().any(ended) {
-        exit = exit.worst(Exit::Target);
-    }
-    exit
 }

@@ -8,7 +8,7 @@ pub mod server;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Conformance suite for SEP-2640, the Skills extension of the Model Context Protocol.
 #[derive(Debug, Parser)]
@@ -28,6 +28,11 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Show which requirements have a check, and which checks have a fault.
     Coverage(coverage::CoverageArgs),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
     /// Run the built-in reference implementation.
     Reference(reference::ReferenceArgs),
 }
@@ -39,6 +44,16 @@ pub fn main() -> ExitCode {
         Command::List(args) => list::run(&args).into(),
         Command::Explain(args) => explain::run(&args).into(),
         Command::Coverage(args) => coverage::run(&args).into(),
+        Command::Completions { shell } => {
+            let mut command = Cli::command();
+            clap_complete::generate(
+                shell,
+                &mut command,
+                "sep2640-conform",
+                &mut std::io::stdout(),
+            );
+            ExitCode::SUCCESS
+        }
         Command::Reference(args) => reference::run(args).into(),
     }
 }

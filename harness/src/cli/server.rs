@@ -7,14 +7,17 @@ use clap::Args;
 use globset::{Glob, GlobMatcher};
 use reqwest::Url;
 
+use crate::baseline::Baseline;
 use crate::checks::{self, Check};
 use crate::event::TargetDescription;
 use crate::exit::Exit;
+use crate::outcome::{Rules, redact};
 use crate::report::{self, Destination, Reporter, escape, shell_quote};
 use crate::run::{self, Plan, Protocols};
 use crate::scenario::file::Scenario;
 use crate::scenario::{self, play::Bounds};
 use crate::target::{Limits, TargetSpec};
+use crate::transcript;
 use crate::verdict::Side;
 use crate::wire::Revision;
 
@@ -39,6 +42,21 @@ pub struct ServerArgs {
     /// Also call resources/directory/read where it is not declared.
     #[arg(long)]
     probe_undeclared: bool,
+    /// File of expected failures; entries that did not fail make the run fail.
+    #[arg(long, value_name = "FILE")]
+    expected_failures: Option<PathBuf>,
+    /// Stop playing once a check has failed.
+    #[arg(long)]
+    fail_fast: bool,
+    /// Read at most N of the files, chosen by --seed; the report says so.
+    #[arg(long, value_name = "N")]
+    max_reads: Option<usize>,
+    /// Take in at most N listed skills.
+    #[arg(long, value_name = "N", default_value_t = Bounds::default().items)]
+    max_skills: usize,
+    /// Seed of everything random in the run.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
     /// A broken SHOULD fails, too.
     #[arg(long)]
     strict: bool,
@@ -63,6 +81,9 @@ pub struct ServerArgs {
     /// Write a report: json=FILE or junit=FILE; without a file, to standard output (repeatable).
     #[arg(long, value_name = "FORMAT[=FILE]")]
     report: Vec<Destination>,
+    /// Write every frame to FILE, as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    transcript: Option<PathBuf>,
     /// Show every finding.
     #[arg(long, short)]
     verbose: bool,
@@ -146,6 +167,15 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
         // The built-in server has a skill that its listing leaves out.
         named_skills.push(sep2640_reference::UNLISTED_SKILL.to_owned());
     }
+    let baseline = match &args.expected_failures {
+        None => Baseline::default(),
+        Some(path) => {
+            let shown = path.display().to_string();
+            let text =
+                std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
+            Baseline::parse(&shown, &text, Side::Server)?
+        }
+    };
     let mut options: Vec<String> = Vec::new();
     for uri in &args.skill {
         options.extend(["--skill".to_owned(), uri.clone()]);
@@ -177,15 +207,57 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
             timeout: args.timeout,
             ..Limits::default()
         },
-        bounds: Bounds::default(),
+        bounds: Bounds {
+            items: args.max_skills,
+            reads: args.max_reads.unwrap_or(usize::MAX),
+            seed: args.seed,
+            ..Bounds::default()
+        },
         deadline: args.deadline,
         scenarios,
         checks,
         probe_undeclared: args.probe_undeclared,
         named_skills,
-        strict: args.strict,
-        replay: Box::new(replay),
+        fail_fast: args.fail_fast,
+        rules: Rules {
+            strict: args.strict,
+            baseline,
+            replay: Box::new(replay),
+            secrets: secrets(args),
+        },
     })
+}
+
+/// Values that the user handed over to be kept: of headers, of variables, of the address.
+fn secrets(args: &ServerArgs) -> Vec<String> {
+    let mut secrets: Vec<String> = args.header.iter().map(|(_, value)| value.clone()).collect();
+    secrets.extend(
+        args.header_env
+            .iter()
+            .filter_map(|(_, variable)| std::env::var(variable).ok()),
+    );
+    for entry in &args.env {
+        secrets.extend(match entry.split_once('=') {
+            Some((_, value)) => Some(value.to_owned()),
+            None => std::env::var(entry).ok(),
+        });
+    }
+    secrets.extend(
+        args.url
+            .as_ref()
+            .and_then(|url| url.password())
+            .map(str::to_owned),
+    );
+    // `Bearer abc` comes back as `abc` too; what is very short would blank out half the report.
+    let words: Vec<String> = secrets
+        .iter()
+        .flat_map(|secret| secret.split_whitespace())
+        .map(str::to_owned)
+        .collect();
+    secrets.extend(words);
+    secrets.retain(|secret| secret.len() >= 6);
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets
 }
 
 /// The target, how reports call it, and the words that name it on a command line.
@@ -313,13 +385,13 @@ fn execute(args: &ServerArgs, plan: &Plan) -> Exit {
             return Exit::Harness;
         }
     };
-    let outcome = runtime.block_on(async {
+    let done = runtime.block_on(async {
         tokio::select! {
             outcome = run::run(plan, |event| reporter.event(&event)) => Some(outcome),
             () = interrupted() => None,
         }
     });
-    let Some(outcome) = outcome else {
+    let Some(outcome) = done else {
         // Dropping the session has killed the server's process group.
         drop(runtime);
         drop(reporter);
@@ -337,9 +409,24 @@ fn execute(args: &ServerArgs, plan: &Plan) -> Exit {
     }
     drop(reporter);
     if let Some(error) = &outcome.unreachable {
-        eprintln!("error: {}", escape(&error.message));
+        eprintln!(
+            "error: {}",
+            escape(&redact(&plan.rules.secrets, &error.message))
+        );
         for line in error.stderr.lines() {
-            eprintln!("  | {}", escape(line));
+            eprintln!("  | {}", escape(&redact(&plan.rules.secrets, line)));
+        }
+    }
+    if let Some(path) = &args.transcript {
+        let hide = |text: &str| redact(&plan.rules.secrets, text);
+        let text: String = outcome
+            .traces
+            .iter()
+            .map(|trace| transcript::lines(trace, hide))
+            .collect();
+        if let Err(error) = std::fs::write(path, text) {
+            eprintln!("error: {}: {error}", path.display());
+            exit = exit.worst(Exit::Usage);
         }
     }
     for destination in &args.report {

@@ -139,6 +139,7 @@ pub fn report() -> Report {
         exit: 1,
         runs: vec![first, second],
         skipped: BTreeMap::from([("2024-11-05".into(), "the target\ndoes not speak it".into())]),
+        stale: Vec::new(),
         summary,
     }
 }

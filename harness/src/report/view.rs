@@ -332,6 +332,10 @@ impl View<'_> {
             130 => "Interrupted: the verdicts are incomplete.".into(),
             _ => "A fault of the harness itself, not of the target; please report it.".into(),
         };
+        if !report.stale.is_empty() {
+            let names = report.stale.join(", ");
+            writeln!(out, "Stale in the baseline, since it did not fail: {names}")?;
+        }
         let style = match report.exit {
             0 => self.palette.good,
             4 => self.palette.warn,

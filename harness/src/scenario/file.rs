@@ -26,6 +26,8 @@ pub struct Scenario {
     pub needs: Vec<String>,
     /// Whether it is played on a connection of its own.
     pub fresh: bool,
+    /// Whether it is played even after a failure has stopped the others (`--fail-fast`).
+    pub confirms: bool,
     /// What is sent.
     pub steps: Vec<Step>,
     /// The checks that it gives something to judge.
@@ -71,6 +73,8 @@ pub struct Step {
     pub follow: Option<Follow>,
     /// How often the step is repeated with the same parameters.
     pub times: usize,
+    /// Whether `--max-reads` may leave rounds of the loop out.
+    pub sample: bool,
 }
 
 /// What a step sends.
@@ -127,6 +131,8 @@ struct RawScenario {
     needs: Vec<String>,
     #[serde(default)]
     fresh: bool,
+    #[serde(default)]
+    confirms: bool,
     steps: Vec<RawStep>,
     #[serde(default)]
     exercises: Vec<String>,
@@ -154,6 +160,8 @@ struct RawStep {
     follow: Option<Follow>,
     #[serde(default = "once")]
     times: usize,
+    #[serde(default)]
+    sample: bool,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -223,6 +231,7 @@ impl Scenario {
             when: raw.when,
             needs: raw.needs,
             fresh: raw.fresh,
+            confirms: raw.confirms,
             steps,
             exercises: raw.exercises,
         })
@@ -295,6 +304,9 @@ impl RawStep {
                 ));
             }
         }
+        if self.sample && each.is_none() {
+            return Err("`sample` needs a `for`".into());
+        }
         if self.times == 0 {
             return Err("expected `times` to be at least 1".into());
         }
@@ -310,6 +322,7 @@ impl RawStep {
             declare: self.declare,
             follow: self.follow,
             times: self.times,
+            sample: self.sample,
         })
     }
 }

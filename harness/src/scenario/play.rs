@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::expr::{Expression, Template, Variables};
 use super::file::{Condition, Follow, Scenario, Send, Step};
@@ -24,6 +25,10 @@ pub struct Bounds {
     pub directories: usize,
     /// How often a target that was lost is started again in one run.
     pub restarts: usize,
+    /// Most rounds of a loop that may be sampled.
+    pub reads: usize,
+    /// Which sample is taken.
+    pub seed: u64,
 }
 
 impl Default for Bounds {
@@ -33,6 +38,8 @@ impl Default for Bounds {
             items: 100_000,
             directories: 20_000,
             restarts: 20,
+            reads: usize::MAX,
+            seed: 0,
         }
     }
 }
@@ -46,6 +53,8 @@ pub struct Player {
     pub bounds: Bounds,
     /// Bounds that were hit, in words.
     pub cuts: Vec<String>,
+    /// Whether a loop was sampled.
+    pub sampled: bool,
     walks: usize,
     restarts: usize,
 }
@@ -180,6 +189,11 @@ impl Player {
             .flat_map(|expression: &Expression| expression.values(&self.variables))
             .filter(|value| seen.insert(value.to_string()))
             .collect();
+        let values = if step.sample {
+            self.sample(values)
+        } else {
+            values
+        };
         let outer = self.variables.remove(name);
         let mut rounds = Vec::with_capacity(values.len());
         for value in values {
@@ -191,6 +205,31 @@ impl Player {
             self.variables.insert(name.clone(), outer);
         }
         rounds
+    }
+
+    /// At most as many values as the bounds allow, in their order: those that come first when all
+    /// are ranked by a hash of the seed and the value.
+    fn sample(&mut self, values: Vec<Value>) -> Vec<Value> {
+        if values.len() <= self.bounds.reads {
+            return values;
+        }
+        self.cuts.push(format!(
+            "a sample of {} out of {} files was read",
+            self.bounds.reads,
+            values.len()
+        ));
+        self.sampled = true;
+        let rank = |value: &Value| {
+            let mut hash = Sha256::new();
+            hash.update(self.bounds.seed.to_le_bytes());
+            hash.update(value.to_string());
+            hash.finalize()
+        };
+        let mut ranked: Vec<(usize, Value)> = values.into_iter().enumerate().collect();
+        ranked.sort_by_cached_key(|(_, value)| rank(value));
+        ranked.truncate(self.bounds.reads);
+        ranked.sort_by_key(|(index, _)| *index);
+        ranked.into_iter().map(|(_, value)| value).collect()
     }
 
     fn prepare(&self, scenario: &Scenario, step: &Step, params: Option<Value>) -> Call {
@@ -301,6 +340,7 @@ impl Job<'_> {
     async fn pages(&self, mut call: Call, outcome: &mut Outcome) -> Vec<Value> {
         let mut answers = Vec::new();
         let mut cursors = HashSet::new();
+        let mut items = 0;
         let step = self.step;
         for page in 0.. {
             if step.all_pages {
@@ -317,6 +357,7 @@ impl Job<'_> {
                 let answer = frame.json().unwrap_or(&Value::Null);
                 for (name, pointer) in &step.save {
                     if let Some(value) = answer.pointer(pointer) {
+                        items += value.as_array().map_or(1, Vec::len);
                         outcome.saved.push((name.clone(), value.clone()));
                     }
                 }
@@ -332,11 +373,12 @@ impl Job<'_> {
             };
             // A cursor that comes back would never end; the walk shows it, and stops.
             let again = !cursors.insert(cursor.to_string());
-            if again || page + 1 >= self.bounds.pages {
+            if again || page + 1 >= self.bounds.pages || items >= self.bounds.items {
                 if !again {
                     outcome.cut = Some(format!(
-                        "{}: more than {} pages",
-                        call.method, self.bounds.pages
+                        "{} goes on after {} pages and {items} items",
+                        call.method,
+                        page + 1
                     ));
                 }
                 recorder.update(reply.exchange, |exchange| {

@@ -211,6 +211,8 @@ pub struct Trace {
     pub frames: Vec<Frame>,
     /// All exchanges, in the order in which they were sent.
     pub exchanges: Vec<Exchange>,
+    /// Whether only a sample of the files was read.
+    pub sampled: bool,
 }
 
 impl Trace {

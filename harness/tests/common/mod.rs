@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use sep2640_conform::baseline::Baseline;
 use sep2640_conform::checks;
 use sep2640_conform::event::{RunReport, TargetDescription};
+use sep2640_conform::outcome::Rules;
 use sep2640_conform::run::{self, Outcome, Plan, Protocols};
 use sep2640_conform::scenario::{self, play::Bounds};
 use sep2640_conform::target::{Limits, TargetSpec};
@@ -138,8 +140,13 @@ pub fn plan(target: TargetSpec, needs: &[&str], protocols: Protocols) -> Plan {
         checks: checks::all(Side::Server),
         probe_undeclared: needs.contains(&"probe-undeclared"),
         named_skills: vec![UNLISTED_SKILL.to_owned()],
-        strict: false,
-        replay: Box::new(|revision, check| format!("replay {revision} {check}")),
+        fail_fast: false,
+        rules: Rules {
+            strict: false,
+            baseline: Baseline::default(),
+            replay: Box::new(|revision, check| format!("replay {revision} {check}")),
+            secrets: Vec::new(),
+        },
     }
 }
 
