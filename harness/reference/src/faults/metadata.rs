@@ -33,6 +33,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "sep-2640-metadata-size-agrees",
         "gives SKILL.md resources another size than their manifest",
     ),
+    Fault::new(
+        "sep-2640-resources-list-agrees",
+        "lists and serves a synthetic file inside a skill that its manifest lacks",
+    ),
 ];
 
 pub(super) fn catalog(id: &str, catalog: &mut Catalog) {
@@ -48,6 +52,10 @@ pub(super) fn catalog(id: &str, catalog: &mut Catalog) {
             }
         }
     }
+    if id == "sep-2640-resources-list-agrees" {
+        synthetic_file(catalog);
+        return;
+    }
     let children = catalog
         .directories
         .values_mut()
@@ -60,6 +68,14 @@ pub(super) fn catalog(id: &str, catalog: &mut Catalog) {
             resource["_meta"] = json!({"io.modelcontextprotocol.skills/license": "MIT"});
         }
     }
+}
+
+fn synthetic_file(catalog: &mut Catalog) {
+    let root = catalog.skills[0].uri.trim_end_matches("/SKILL.md").to_owned();
+    let uri = format!("{root}/_manifest");
+    let readme = catalog.files[README].clone();
+    catalog.resources.push(json!({"uri": uri, "name": "_manifest", "mimeType": readme.mime}));
+    catalog.files.insert(uri, readme);
 }
 
 fn skill_md(id: &str, resource: &mut Value) {
