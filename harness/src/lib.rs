@@ -3,23 +3,28 @@
 //! A *scenario* drives a *target* and leaves a *trace*; *checks* judge the trace; reporters
 //! render the verdicts. `docs/architecture.md` has the picture.
 //!
-//! Import rule, enforced by `tests/layers.rs`; a module may import only what stands on its
-//! right-hand side:
+//! Import rule, enforced by `tests/layers.rs`, which reads this table: a module may import only
+//! what stands on its right-hand side, and that stands above it.
 //!
 //! ```text
-//! wire, model     <- nothing above them
-//! verdict         <- wire
-//! spec            <- verdict
-//! checks          <- model, wire, verdict
-//! judge           <- checks, spec, verdict, wire
-//! target          <- wire
-//! scenario        <- target, wire
-//! event           <- verdict, wire
-//! catalog         <- checks, event, wire
-//! run             <- catalog, scenario, target, judge, checks, spec, event, verdict, wire
-//! report          <- event, spec, verdict
-//! cli             <- everything
+//! wire, model, exit, drift <- nothing
+//! verdict                  <- wire
+//! spec                     <- verdict, wire
+//! checks                   <- model, verdict, wire
+//! judge                    <- checks, spec, verdict, wire
+//! target                   <- wire
+//! scenario                 <- target, wire
+//! event                    <- verdict, wire
+//! transcript               <- wire
+//! baseline                 <- scenario, checks, verdict
+//! catalog                  <- checks, event, wire
+//! outcome                  <- baseline, catalog, event, judge, verdict, wire, exit
+//! run                      <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
+//! report                   <- event, spec, verdict
+//! cli                      <- everything
 //! ```
+//!
+//! Only `cli` may know the reference server; checks see no clock, file system, network or runtime.
 pub mod baseline;
 pub mod catalog;
 pub mod checks;

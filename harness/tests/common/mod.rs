@@ -59,7 +59,18 @@ impl Lab {
         transport: Transport,
         revision: Revision,
     ) -> RunReport {
-        let outcome = self.runtime.block_on(async {
+        single(self.run(options, needs, transport, revision))
+    }
+
+    /// Runs everything against a reference server with these options.
+    pub fn run(
+        &self,
+        options: Options,
+        needs: &[&str],
+        transport: Transport,
+        revision: Revision,
+    ) -> Outcome {
+        self.runtime.block_on(async {
             match transport {
                 Transport::Stdio => {
                     let mut argv = vec![PROGRAM.to_owned(), "reference".into(), "server".into()];
@@ -91,8 +102,14 @@ impl Lab {
                     outcome
                 }
             }
-        });
-        single(outcome)
+        })
+    }
+
+    /// Runs everything that a reference server cannot be told: against any target.
+    pub fn run_target(&self, target: TargetSpec, protocols: Protocols) -> Outcome {
+        let mut plan = plan(target, &[], protocols);
+        plan.named_skills.clear();
+        self.runtime.block_on(run::run(&plan, |_| {}))
     }
 
     /// Does the jobs on two threads; keeps what comes of them, in their order.

@@ -1,0 +1,166 @@
+//! Nothing stands alone: requirement rows, checks, faults and scenarios name each other, both
+//! ways. Asserted as equality of sets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use sep2640_conform::checks::{self, Check};
+use sep2640_conform::scenario;
+use sep2640_conform::spec::{Actor, Spec};
+use sep2640_conform::verdict::Side;
+use sep2640_reference::faults;
+
+fn all() -> Vec<&'static Check> {
+    let sides = [Side::Server, Side::Host].into_iter();
+    sides.flat_map(checks::all).collect()
+}
+
+fn ids(side: Side) -> BTreeSet<&'static str> {
+    let ids: BTreeSet<&str> = checks::all(side).iter().map(|check| check.id).collect();
+    assert_eq!(ids.len(), checks::all(side).len(), "an id stands twice");
+    ids
+}
+
+/// Both differences, so that a failure tells what is missing where.
+fn assert_same(what: &str, left: &BTreeSet<&str>, right: &BTreeSet<&str>) {
+    let only_left: Vec<_> = left.difference(right).collect();
+    let only_right: Vec<_> = right.difference(left).collect();
+    assert!(
+        only_left.is_empty() && only_right.is_empty(),
+        "{what}\nonly left: {only_left:#?}\nonly right: {only_right:#?}"
+    );
+}
+
+#[test]
+fn server_checks_are_those_that_rows_name() {
+    let rows: BTreeSet<&str> = Spec::get()
+        .requirements
+        .iter()
+        .filter(|row| matches!(row.actor, Actor::Server | Actor::Intermediary))
+        .filter_map(|row| row.check.as_deref())
+        .collect();
+    assert_same("checks / rows", &ids(Side::Server), &rows);
+}
+
+#[test]
+fn every_check_has_a_row() {
+    for check in all() {
+        assert!(Spec::get().check(check.id).is_some(), "{}", check.id);
+    }
+}
+
+#[test]
+fn every_check_has_a_fault_and_every_fault_a_check() {
+    let of_faults: BTreeSet<&str> = faults().iter().map(|fault| fault.check).collect();
+    let live = all().iter().map(|check| check.id).collect();
+    assert_same("checks / checks of faults", &live, &of_faults);
+    let mut seen = BTreeSet::new();
+    for fault in faults() {
+        assert!(seen.insert(fault.id), "{} stands twice", fault.id);
+        let variant = fault.id.strip_prefix(fault.check);
+        let named = variant.is_some_and(|rest| {
+            rest.is_empty() || rest.strip_prefix('/').is_some_and(|name| !name.is_empty())
+        });
+        assert!(named, "{} does not bear the id {}", fault.id, fault.check);
+        let side = checks::find(fault.check).map(|check| check.side.to_string());
+        assert_eq!(side.as_deref(), Some(fault.side), "{}", fault.id);
+    }
+}
+
+#[test]
+fn every_check_is_exercised_and_every_exercised_check_exists() {
+    for side in [Side::Server, Side::Host] {
+        let exercised: BTreeSet<&str> = scenario::built_in()
+            .iter()
+            .filter(|scenario| scenario.name.starts_with(&format!("{side}/")))
+            .flat_map(|scenario| scenario.exercises.iter().map(String::as_str))
+            .collect();
+        assert_same("checks / exercised", &ids(side), &exercised);
+    }
+}
+
+#[test]
+fn scenarios_exercise_a_check_once() {
+    for scenario in scenario::built_in() {
+        let set: BTreeSet<&String> = scenario.exercises.iter().collect();
+        assert_eq!(set.len(), scenario.exercises.len(), "{}", scenario.name);
+        assert!(!set.is_empty(), "{} exercises nothing", scenario.name);
+    }
+}
+
+#[test]
+fn scenarios_need_what_is_played_before_them() {
+    let mut before: BTreeSet<&str> = BTreeSet::new();
+    for scenario in scenario::built_in() {
+        for need in &scenario.needs {
+            assert!(
+                before.contains(need.as_str()),
+                "{} needs {need}, which is not played before it",
+                scenario.name
+            );
+        }
+        assert!(before.insert(&scenario.name), "{} twice", scenario.name);
+    }
+}
+
+#[test]
+fn every_scenario_file_is_built_in() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+    let mut files = BTreeSet::new();
+    for side in ["server", "host"] {
+        let Ok(entries) = fs::read_dir(root.join(side)) else {
+            continue;
+        };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            files.insert(format!("{side}/{name}"));
+        }
+    }
+    let files = files.iter().map(String::as_str).collect();
+    let named = scenario::built_in()
+        .iter()
+        .map(|scenario| scenario.name.as_str())
+        .collect();
+    assert_same("files / scenarios", &files, &named);
+}
+
+#[test]
+fn checks_come_after_others_of_their_side_without_a_circle() {
+    let after: BTreeMap<&str, &[&str]> = all()
+        .into_iter()
+        .map(|check| (check.id, check.after))
+        .collect();
+    for check in all() {
+        for id in check.after {
+            let earlier = checks::find(id);
+            assert!(earlier.is_some(), "{} after {id}: no such check", check.id);
+            assert_eq!(earlier.map(|earlier| earlier.side), Some(check.side));
+        }
+        let mut open = check.after.to_vec();
+        let mut seen = BTreeSet::new();
+        while let Some(id) = open.pop() {
+            assert_ne!(id, check.id, "{} comes after itself", check.id);
+            if seen.insert(id) {
+                open.extend(after[id]);
+            }
+        }
+    }
+}
+
+#[test]
+fn ids_have_one_form() {
+    let rows = Spec::get().checks();
+    let live = all().into_iter().map(|check| check.id);
+    for id in rows.into_keys().chain(live) {
+        let name = id.strip_prefix("sep-2640-").unwrap_or("");
+        let plain = name.split('-').all(|word| {
+            !word.is_empty()
+                && word
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        });
+        assert!(plain, "{id}");
+    }
+}
