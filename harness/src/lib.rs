@@ -9,6 +9,7 @@
 //! ```text
 //! wire, model     <- nothing above them
 //! verdict         <- wire
+//! disk            <- wire
 //! spec            <- verdict
 //! checks          <- model, wire, verdict
 //! judge           <- checks, spec, verdict, wire
@@ -23,6 +24,7 @@
 pub mod catalog;
 pub mod checks;
 pub mod cli;
+pub mod disk;
 pub mod drift;
 pub mod event;
 pub mod exit;

@@ -2,6 +2,7 @@
 //! tells reporters.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -22,7 +23,11 @@ use crate::target::session::Session;
 use crate::target::{Limits, TargetError, TargetSpec};
 use crate::verdict::{Side, Verdict};
 use crate::wire::Revision;
+use crate::wire::disk::Disk;
 use crate::wire::trace::Trace;
+
+/// How many files that could not be read get a remark each.
+const UNREAD: usize = 5;
 
 /// Which revisions to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +62,8 @@ pub struct Plan {
     pub probe_undeclared: bool,
     /// URIs of skills that the user named.
     pub named_skills: Vec<String>,
+    /// The directory that the target serves, if the user named it.
+    pub disk: Option<Arc<Disk>>,
     /// Whether a broken SHOULD fails.
     pub strict: bool,
     /// The command line that shows the verdict of one check on one revision again.
@@ -183,7 +190,7 @@ async fn play_all(
         transport: session.transport().to_string(),
         scenarios: scenarios.len(),
     });
-    let mut player = Player::new(plan.bounds, &plan.named_skills);
+    let mut player = Player::new(plan.bounds, &plan.named_skills).with_disk(plan.disk.clone());
     let mut remarks = Vec::new();
     let mut remark = |kind, text: String| remarks.push(Remark { kind, text });
     if facts.is_none() {
@@ -228,7 +235,15 @@ async fn play_all(
             format!("not everything was looked at: {cut}"),
         );
     }
-    (session.close().await, remarks)
+    for (path, why) in plan.disk.iter().flat_map(|disk| &disk.unread).take(UNREAD) {
+        remark(
+            RemarkKind::Bounded,
+            format!("not everything was looked at: {path} in the directory of --root: {why}"),
+        );
+    }
+    let mut trace = session.close().await;
+    trace.disk.clone_from(&plan.disk);
+    (trace, remarks)
 }
 
 /// What the server declares; `None` when it does not declare the extension.
@@ -239,6 +254,7 @@ fn facts(plan: &Plan, session: &Session) -> Option<Facts> {
         directory_read: trace.directory_read(),
         probe_undeclared: plan.probe_undeclared,
         named_skills: !plan.named_skills.is_empty(),
+        root: plan.disk.is_some(),
     })
 }
 

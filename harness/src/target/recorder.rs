@@ -67,6 +67,7 @@ impl Recorder {
             transport: self.transport,
             frames: recording.frames.clone(),
             exchanges: recording.exchanges.clone(),
+            disk: None,
         }
     }
 
@@ -78,6 +79,7 @@ impl Recorder {
             transport: self.transport,
             frames: recording.frames,
             exchanges: recording.exchanges,
+            disk: None,
         }
     }
 
