@@ -9,7 +9,11 @@ use criterion::{Criterion, criterion_group, criterion_main};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sep2640-conform");
 
 fn conforms(arguments: &[&str]) {
-    let status = Command::new(PROGRAM).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let status = Command::new(PROGRAM)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     assert!(status.is_ok_and(|status| status.success()), "{arguments:?}");
 }
 
@@ -18,7 +22,9 @@ struct Serving(Child, String);
 
 impl Serving {
     fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).map(|addr| addr.port());
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|listener| listener.local_addr())
+            .map(|addr| addr.port());
         let addr = format!("127.0.0.1:{}", port.expect("a free port"));
         let child = Command::new(PROGRAM)
             .args(["reference", "server", "--http", &addr])
@@ -52,8 +58,21 @@ fn built_in(criterion: &mut Criterion) {
 fn large(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("large");
     group.sample_size(10);
-    let server = ["--", PROGRAM, "reference", "server", "--generate", "skills=2000,files=5", "--page-size", "100"];
-    let arguments = [&["server", "--quiet", "--protocol", "2026-07-28"][..], &server[..]].concat();
+    let server = [
+        "--",
+        PROGRAM,
+        "reference",
+        "server",
+        "--generate",
+        "skills=2000,files=5",
+        "--page-size",
+        "100",
+    ];
+    let arguments = [
+        &["server", "--quiet", "--protocol", "2026-07-28"][..],
+        &server[..],
+    ]
+    .concat();
     group.bench_function("2,000 skills of 5 files, stdio, one revision", |bencher| {
         bencher.iter(|| conforms(&arguments));
     });

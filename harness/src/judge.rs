@@ -52,6 +52,8 @@ pub fn judge(trace: &Trace, checks: &[&'static Check], spec: &Spec) -> Vec<Judge
                 Needs::DirectoryRead if !directory_read => {
                     Some("directoryRead is not declared".to_owned())
                 }
+                Needs::Root if !declared => Some("the extension is not declared".to_owned()),
+                Needs::Root if trace.disk.is_none() => Some("no --root was given".to_owned()),
                 _ => None,
             });
         let judgement = match bound {

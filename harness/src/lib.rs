@@ -9,6 +9,7 @@
 //! ```text
 //! wire, model, exit, drift <- nothing
 //! verdict                  <- wire
+//! disk                     <- wire
 //! spec                     <- verdict, wire
 //! checks                   <- model, verdict, wire
 //! judge                    <- checks, spec, verdict, wire
@@ -29,6 +30,7 @@ pub mod baseline;
 pub mod catalog;
 pub mod checks;
 pub mod cli;
+pub mod disk;
 pub mod drift;
 pub mod event;
 pub mod exit;

@@ -2,6 +2,7 @@
 //! tells reporters.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -19,7 +20,11 @@ use crate::target::session::Session;
 use crate::target::{Limits, TargetError, TargetSpec};
 use crate::verdict::{Side, Verdict};
 use crate::wire::Revision;
+use crate::wire::disk::Disk;
 use crate::wire::trace::Trace;
+
+/// How many files that could not be read get a remark each.
+const UNREAD: usize = 5;
 
 /// Which revisions to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +59,8 @@ pub struct Plan {
     pub probe_undeclared: bool,
     /// URIs of skills that the user named.
     pub named_skills: Vec<String>,
+    /// The directory that the target serves, if the user named it.
+    pub disk: Option<Arc<Disk>>,
     /// Whether to stop playing once a check has failed.
     pub fail_fast: bool,
     /// How judged checks become a report.
@@ -188,7 +195,7 @@ async fn play_all(
         transport: session.transport().to_string(),
         scenarios: scenarios.len(),
     });
-    let mut player = Player::new(plan.bounds, &plan.named_skills);
+    let mut player = Player::new(plan.bounds, &plan.named_skills).with_disk(plan.disk.clone());
     let mut remarks = Vec::new();
     let mut remark = |kind, text: String| remarks.push(Remark { kind, text });
     if facts.is_none() {
@@ -240,13 +247,21 @@ async fn play_all(
             format!("not everything was looked at: {cut}"),
         );
     }
+    for (path, why) in plan.disk.iter().flat_map(|disk| &disk.unread).take(UNREAD) {
+        remark(
+            RemarkKind::Bounded,
+            format!("not everything was looked at: {path} in the directory of --root: {why}"),
+        );
+    }
     let mut trace = session.close().await;
+    trace.disk.clone_from(&plan.disk);
     trace.sampled = sampled;
     (trace, remarks)
 }
 
 fn has_failed(plan: &Plan, session: &Session) -> bool {
-    let trace = session.recorder().snapshot(session.revision());
+    let mut trace = session.recorder().snapshot(session.revision());
+    trace.disk.clone_from(&plan.disk);
     let judged = judge::judge(&trace, &plan.checks, Spec::get());
     judged.iter().any(|judged| judged.verdict == Verdict::Fail)
 }
@@ -259,5 +274,6 @@ fn facts(plan: &Plan, session: &Session) -> Option<Facts> {
         directory_read: trace.directory_read(),
         probe_undeclared: plan.probe_undeclared,
         named_skills: !plan.named_skills.is_empty(),
+        root: plan.disk.is_some(),
     })
 }

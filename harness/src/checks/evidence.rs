@@ -88,7 +88,7 @@ impl<'a> Evidence<'a> {
             let honest = |exchange: &&Exchange| {
                 matches!(
                     exchange.name.as_deref(),
-                    Some("get-listed" | "get-named" | "first-on-connection")
+                    Some("get-listed" | "get-named" | "root-skill" | "first-on-connection")
                 )
             };
             let got = self

@@ -70,7 +70,7 @@ fn promises<'a>(trace: &'a Evidence<'_>) -> BTreeMap<&'a str, Promises<'a>> {
 
 /// The bytes that can be compared: text in a charset of its own is left alone, since the file's
 /// bytes are then not the text's UTF-8.
-fn comparable(trace: &Evidence<'_>, read: &Read<'_>) -> Option<(u64, [u8; 32])> {
+pub(super) fn comparable(trace: &Evidence<'_>, read: &Read<'_>) -> Option<(u64, [u8; 32])> {
     let Body::Bytes {
         len, sha256, blob, ..
     } = read.content.body

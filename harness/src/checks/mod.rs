@@ -18,6 +18,7 @@ pub mod reading;
 pub mod result;
 pub mod retrieval;
 pub mod robustness;
+pub mod root;
 pub mod skillmd;
 
 use self::evidence::Evidence;
@@ -46,6 +47,8 @@ pub enum Needs {
     Extension,
     /// The extension with `directoryRead: true`.
     DirectoryRead,
+    /// The extension, and the directory that is served (`--root`).
+    Root,
 }
 
 impl Check {
@@ -87,6 +90,7 @@ const FILES: &[&[Check]] = &[
     metadata::CHECKS,
     result::CHECKS,
     robustness::CHECKS,
+    root::CHECKS,
 ];
 
 /// All checks of a side, in the order in which they are reported.

@@ -232,6 +232,7 @@ impl Page {
             Needs::DirectoryRead => {
                 self.property("needs", "the extension declared with directoryRead")?
             }
+            Needs::Root => self.property("needs", "--root DIR, and the extension declared")?,
         }
         if !check.after.is_empty() {
             self.property("after", check.after.join(", "))?;

@@ -1,6 +1,7 @@
 //! `server`: judges a server.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -9,6 +10,7 @@ use reqwest::Url;
 
 use crate::baseline::Baseline;
 use crate::checks::{self, Check};
+use crate::disk;
 use crate::event::TargetDescription;
 use crate::exit::Exit;
 use crate::outcome::{Rules, redact};
@@ -39,6 +41,9 @@ pub struct ServerArgs {
     /// A skill that the listing may leave out (repeatable): it must be answered all the same.
     #[arg(long, value_name = "URI")]
     skill: Vec<String>,
+    /// The directory whose skills the server serves: what is served is compared with it.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
     /// Also call resources/directory/read where it is not declared.
     #[arg(long)]
     probe_undeclared: bool,
@@ -163,7 +168,7 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
         scenarios.push(Box::leak(Box::new(scenario)));
     }
     let mut named_skills = args.skill.clone();
-    if args.url.is_none() && args.command.is_empty() {
+    if args.url.is_none() && args.command.is_empty() && args.root.is_none() {
         // The built-in server has a skill that its listing leaves out.
         named_skills.push(sep2640_reference::UNLISTED_SKILL.to_owned());
     }
@@ -180,6 +185,14 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
     for uri in &args.skill {
         options.extend(["--skill".to_owned(), uri.clone()]);
     }
+    let disk = match &args.root {
+        None => None,
+        Some(root) => {
+            options.extend(["--root".to_owned(), root.display().to_string()]);
+            let disk = disk::read(root).map_err(|error| format!("--root: {error}"))?;
+            Some(Arc::new(disk))
+        }
+    };
     if args.probe_undeclared {
         options.push("--probe-undeclared".to_owned());
     }
@@ -218,6 +231,7 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
         checks,
         probe_undeclared: args.probe_undeclared,
         named_skills,
+        disk,
         fail_fast: args.fail_fast,
         rules: Rules {
             strict: args.strict,
@@ -316,13 +330,19 @@ fn target(args: &ServerArgs) -> Result<(TargetSpec, TargetDescription, Vec<Strin
             .to_str()
             .ok_or("the path of this program is not UTF-8")?
             .to_owned();
-        let shown = ["sep2640-conform", "reference", "server"]
+        let mut shown = ["sep2640-conform", "reference", "server"]
             .map(str::to_owned)
             .to_vec();
-        (
-            vec![program, "reference".to_owned(), "server".to_owned()],
-            shown,
-        )
+        let mut argv = vec![program, "reference".to_owned(), "server".to_owned()];
+        // The built-in server serves the directory that it is compared with; seen from --cwd its
+        // relative path would be another.
+        if let Some(root) = &args.root {
+            let full = std::path::absolute(root).map_err(|error| format!("--root: {error}"))?;
+            let full = full.to_str().ok_or("--root: the path is not UTF-8")?;
+            argv.extend(["--skills".to_owned(), full.to_owned()]);
+            shown.extend(["--skills".to_owned(), root.display().to_string()]);
+        }
+        (argv, shown)
     } else {
         (args.command.clone(), args.command.clone())
     };

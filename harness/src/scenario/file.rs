@@ -45,6 +45,10 @@ pub enum Condition {
     ProbeUndeclared,
     /// The user named skills with `--skill`; `$named` holds their URIs.
     NamedSkills,
+    /// `--root` names the directory that is served. `$root_skills` holds URIs under which those
+    /// of its skills that `$skills` lacks may be served, `$root_escapes` those under which files
+    /// outside would be, were links followed.
+    Root,
 }
 
 /// One step: something sent, perhaps many times.
@@ -213,6 +217,9 @@ impl Scenario {
         let mut known: BTreeSet<String> = BTreeSet::new();
         if raw.when == Some(Condition::NamedSkills) {
             known.insert("named".into());
+        }
+        if raw.when == Some(Condition::Root) {
+            known.extend(["root_skills".into(), "root_escapes".into()]);
         }
         let open = !raw.needs.is_empty();
         let mut steps = Vec::new();

@@ -20,6 +20,7 @@ const BUILT_IN: &[(&str, &str)] = scenarios![
     "scenarios/server/get.yaml",
     "scenarios/server/read.yaml",
     "scenarios/server/named-skills.yaml",
+    "scenarios/server/root-skills.yaml",
     "scenarios/server/resources.yaml",
     "scenarios/server/directories.yaml",
     "scenarios/server/absent-skills.yaml",

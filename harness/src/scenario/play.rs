@@ -1,6 +1,7 @@
 //! Plays scenarios in a session.
 
 use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -12,6 +13,7 @@ use super::expr::{Expression, Template, Variables};
 use super::file::{Condition, Follow, Scenario, Send, Step};
 use crate::target::handshake::Refusal;
 use crate::target::session::{Call, Session};
+use crate::wire::disk::Disk;
 use crate::wire::trace::Page;
 
 /// Bounds that keep a run from growing without end, whatever the target does.
@@ -23,6 +25,8 @@ pub struct Bounds {
     pub items: usize,
     /// Directories visited by one `follow`.
     pub directories: usize,
+    /// URIs that are tried for what a listing lacks of the served directory.
+    pub guesses: usize,
     /// How often a target that was lost is started again in one run.
     pub restarts: usize,
     /// Most rounds of a loop that may be sampled.
@@ -37,6 +41,7 @@ impl Default for Bounds {
             pages: 10_000,
             items: 100_000,
             directories: 20_000,
+            guesses: 5_000,
             restarts: 20,
             reads: usize::MAX,
             seed: 0,
@@ -55,6 +60,7 @@ pub struct Player {
     pub cuts: Vec<String>,
     /// Whether a loop was sampled.
     pub sampled: bool,
+    disk: Option<Arc<Disk>>,
     walks: usize,
     restarts: usize,
 }
@@ -75,6 +81,7 @@ pub fn applies(scenario: &Scenario, session: &Session, facts: &Facts) -> bool {
         Some(Condition::DirectoryRead) => facts.directory_read,
         Some(Condition::ProbeUndeclared) => facts.probe_undeclared && !facts.directory_read,
         Some(Condition::NamedSkills) => facts.named_skills,
+        Some(Condition::Root) => facts.root,
     };
     revision && condition
 }
@@ -88,6 +95,8 @@ pub struct Facts {
     pub probe_undeclared: bool,
     /// The user named skills.
     pub named_skills: bool,
+    /// The directory that is served is known.
+    pub root: bool,
 }
 
 impl Player {
@@ -101,6 +110,12 @@ impl Player {
         }
     }
 
+    /// The same with the directory that is served.
+    pub fn with_disk(mut self, disk: Option<Arc<Disk>>) -> Self {
+        self.disk = disk;
+        self
+    }
+
     /// Plays one scenario.
     ///
     /// # Errors
@@ -110,6 +125,9 @@ impl Player {
         if scenario.fresh {
             reopen(session).await?;
         }
+        if scenario.when == Some(Condition::Root) {
+            self.compare_with_disk();
+        }
         for step in &scenario.steps {
             self.revive(session).await?;
             for _ in 0..step.times {
@@ -117,6 +135,32 @@ impl Player {
             }
         }
         Ok(())
+    }
+
+    /// Fills the variables of [`Condition::Root`].
+    fn compare_with_disk(&mut self) {
+        let Some(disk) = &self.disk else { return };
+        let listed = self.variables.get("skills").and_then(Value::as_array);
+        let mapping = disk.mapping(
+            listed
+                .into_iter()
+                .flatten()
+                .filter_map(|entry| entry.get("uri")?.as_str()),
+        );
+        let missing = disk.skills.keys().filter(|path| !mapping.has(path));
+        let skills: Vec<String> = missing
+            .flat_map(|directory| mapping.candidates(directory))
+            .collect();
+        for (name, mut uris) in [("root_skills", skills), ("root_escapes", mapping.escapes())] {
+            if uris.len() > self.bounds.guesses {
+                uris.truncate(self.bounds.guesses);
+                self.cuts.push(format!(
+                    "--root: more than {} URIs to try",
+                    self.bounds.guesses
+                ));
+            }
+            self.variables.insert(name.to_owned(), Value::from(uris));
+        }
     }
 
     async fn step(

@@ -68,6 +68,7 @@ impl Recorder {
             frames: recording.frames.clone(),
             exchanges: recording.exchanges.clone(),
             sampled: false,
+            disk: None,
         }
     }
 
@@ -80,6 +81,7 @@ impl Recorder {
             frames: recording.frames,
             exchanges: recording.exchanges,
             sampled: false,
+            disk: None,
         }
     }
 

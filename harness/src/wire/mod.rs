@@ -1,6 +1,8 @@
-//! What crosses the wire: frames, JSON-RPC, and the trace that holds them.
+//! What crosses the wire: frames, JSON-RPC, and the trace that holds them; beside it, what the
+//! served directory holds.
 
 pub mod content;
+pub mod disk;
 pub mod frame;
 pub mod json;
 pub mod jsonrpc;

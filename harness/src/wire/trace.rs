@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::content::Content;
+use super::disk::Disk;
 use super::frame::Frame;
 use super::json::escape_token;
 use super::{Revision, Transport};
@@ -213,6 +215,8 @@ pub struct Trace {
     pub exchanges: Vec<Exchange>,
     /// Whether only a sample of the files was read.
     pub sampled: bool,
+    /// The directory that the server serves, as it was before the session, where it is known.
+    pub disk: Option<Arc<Disk>>,
 }
 
 impl Trace {

@@ -4,11 +4,14 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sep2640_conform::baseline::Baseline;
 use sep2640_conform::checks;
+use sep2640_conform::disk;
 use sep2640_conform::event::{RunReport, TargetDescription};
 use sep2640_conform::outcome::Rules;
 use sep2640_conform::run::{self, Outcome, Plan, Protocols};
@@ -24,6 +27,7 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_sep2640-conform");
 /// A place to run things in.
 pub struct Lab {
     runtime: tokio::runtime::Runtime,
+    tree: tempfile::TempDir,
 }
 
 impl Lab {
@@ -33,7 +37,9 @@ impl Lab {
             .enable_all()
             .build()
             .unwrap();
-        Self { runtime }
+        let tree = tempfile::tempdir().unwrap();
+        grow(tree.path());
+        Self { runtime, tree }
     }
 
     /// Judges the reference server, with a fault or without one.
@@ -46,6 +52,9 @@ impl Lab {
     ) -> RunReport {
         let options = Options {
             fault: fault.map(str::to_owned),
+            skills: needs
+                .contains(&"root")
+                .then(|| self.tree.path().join("skills")),
             ..Options::default()
         };
         self.judge_with(options, needs, transport, revision)
@@ -70,6 +79,9 @@ impl Lab {
         transport: Transport,
         revision: Revision,
     ) -> Outcome {
+        let root = options.skills.clone();
+        let root = root.as_deref().filter(|_| needs.contains(&"root"));
+        let plan = |target| plan(target, needs, Protocols::One(revision), root);
         self.runtime.block_on(async {
             match transport {
                 Transport::Stdio => {
@@ -85,7 +97,7 @@ impl Lab {
                         cwd: None,
                         env: Vec::new(),
                     };
-                    run::run(&plan(target, needs, Protocols::One(revision)), |_| {}).await
+                    run::run(&plan(target), |_| {}).await
                 }
                 Transport::Http => {
                     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -96,8 +108,7 @@ impl Lab {
                         url: url.parse().unwrap(),
                         headers: Vec::new(),
                     };
-                    let outcome =
-                        run::run(&plan(target, needs, Protocols::One(revision)), |_| {}).await;
+                    let outcome = run::run(&plan(target), |_| {}).await;
                     serving.abort();
                     outcome
                 }
@@ -107,7 +118,7 @@ impl Lab {
 
     /// Runs everything that a reference server cannot be told: against any target.
     pub fn run_target(&self, target: TargetSpec, protocols: Protocols) -> Outcome {
-        let mut plan = plan(target, &[], protocols);
+        let mut plan = plan(target, &[], protocols, None);
         plan.named_skills.clear();
         self.runtime.block_on(run::run(&plan, |_| {}))
     }
@@ -141,8 +152,53 @@ impl Lab {
     }
 }
 
-/// A plan with everything in it.
-pub fn plan(target: TargetSpec, needs: &[&str], protocols: Protocols) -> Plan {
+/// Writes a directory with everything that its server may get wrong: nested skills, odd names,
+/// bytes that are easily changed on the way, links. Only `skills` is served.
+fn grow(top: &Path) {
+    let write = |path: &str, bytes: &[u8]| {
+        let path = top.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    };
+    let skill = |path: &str| {
+        let name = path.rsplit('/').next().unwrap();
+        let text = format!(
+            "---\nname: {name}\ndescription: About {name}.\nlicense: MIT\ncompatibility: any\n\
+             allowed-tools: Read\nmetadata:\n  version: \"1.0\"\n---\nSee the files.\n"
+        );
+        write(&format!("skills/{path}/SKILL.md"), text.as_bytes());
+    };
+    skill("alpha");
+    write("skills/alpha/notes one é.md", b"a\r\nb\r\n");
+    write("skills/alpha/.hidden", b"h\n");
+    write("skills/alpha/assets/logo.png", b"\x89PNG\r\n\x1a\n\0");
+    write("skills/alpha/assets/deep/er/empty.txt", b"");
+    write("skills/alpha/100%/%20.txt", b"percent\n");
+    skill("team/beta");
+    skill("team/beta/inner");
+    write("skills/team/beta/inner/steps.md", b"\xef\xbb\xbf1. Go.\r\n");
+    fs::create_dir_all(top.join("skills/team/beta/empty")).unwrap();
+    skill("gamma");
+    write("skills/gamma/references/style.md", b"- Be brief.\n");
+    // Nobody has to serve these.
+    write(
+        "skills/bad/SKILL.md",
+        b"---\nname: other\ndescription: x\n---\n",
+    );
+    write("skills/stray.txt", b"no skill's\n");
+    write("outside/secret.txt", b"outside\n");
+    write("outside/more/key.txt", b"outside, too\n");
+    let link = |target: &str, path: &str| {
+        std::os::unix::fs::symlink(target, top.join(path)).unwrap();
+    };
+    link("../../outside/secret.txt", "skills/alpha/secret.txt");
+    link("../../outside/more", "skills/alpha/more");
+    link("../gamma/references/style.md", "skills/alpha/style.md");
+    link("nowhere", "skills/alpha/gone");
+}
+
+/// A plan with everything in it; `root` is the directory that is served.
+pub fn plan(target: TargetSpec, needs: &[&str], protocols: Protocols, root: Option<&Path>) -> Plan {
     Plan {
         target,
         description: TargetDescription::default(),
@@ -156,7 +212,6 @@ pub fn plan(target: TargetSpec, needs: &[&str], protocols: Protocols) -> Plan {
         scenarios: scenario::built_in().iter().collect(),
         checks: checks::all(Side::Server),
         probe_undeclared: needs.contains(&"probe-undeclared"),
-        named_skills: vec![UNLISTED_SKILL.to_owned()],
         fail_fast: false,
         rules: Rules {
             strict: false,
@@ -164,6 +219,12 @@ pub fn plan(target: TargetSpec, needs: &[&str], protocols: Protocols) -> Plan {
             replay: Box::new(|revision, check| format!("replay {revision} {check}")),
             secrets: Vec::new(),
         },
+        // A directory that is served has no unlisted skill.
+        named_skills: match root {
+            None => vec![UNLISTED_SKILL.to_owned()],
+            Some(_) => Vec::new(),
+        },
+        disk: root.map(|root| Arc::new(disk::read(root).unwrap())),
     }
 }
 

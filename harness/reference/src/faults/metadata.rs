@@ -71,10 +71,15 @@ pub(super) fn catalog(id: &str, catalog: &mut Catalog) {
 }
 
 fn synthetic_file(catalog: &mut Catalog) {
-    let root = catalog.skills[0].uri.trim_end_matches("/SKILL.md").to_owned();
+    let root = catalog.skills[0]
+        .uri
+        .trim_end_matches("/SKILL.md")
+        .to_owned();
     let uri = format!("{root}/_manifest");
     let readme = catalog.files[README].clone();
-    catalog.resources.push(json!({"uri": uri, "name": "_manifest", "mimeType": readme.mime}));
+    catalog
+        .resources
+        .push(json!({"uri": uri, "name": "_manifest", "mimeType": readme.mime}));
     catalog.files.insert(uri, readme);
 }
 
