@@ -149,8 +149,12 @@ pub fn exit_of(run: &RunReport) -> Exit {
     {
         exit = exit.worst(Exit::Failed);
     }
-    let ended =
-        |remark: &Remark| matches!(remark.kind, RemarkKind::TargetLost | RemarkKind::Deadline);
+    let ended = |remark: &Remark| {
+        matches!(
+            remark.kind,
+            RemarkKind::TargetLost | RemarkKind::Deadline | RemarkKind::BaseProtocol
+        )
+    };
     if run.remarks.iter().any(ended) {
         exit = exit.worst(Exit::Target);
     }

@@ -21,7 +21,7 @@ use crate::target::{Limits, TargetError, TargetSpec};
 use crate::verdict::{Side, Verdict};
 use crate::wire::Revision;
 use crate::wire::disk::Disk;
-use crate::wire::trace::Trace;
+use crate::wire::trace::{Trace, shorten};
 
 /// How many files that could not be read get a remark each.
 const UNREAD: usize = 5;
@@ -254,6 +254,23 @@ async fn play_all(
         );
     }
     let mut trace = session.close().await;
+    let refusals: Vec<_> = trace
+        .exchanges
+        .iter()
+        .filter_map(|exchange| trace.base_refusal(exchange))
+        .collect();
+    if let Some(first) = refusals.first() {
+        let text = format!(
+            "the base protocol kept {} of the requests from reaching the extension, first with error {} \"{}\"",
+            refusals.len(),
+            first.code.unwrap_or_default(),
+            shorten(first.message.unwrap_or_default(), 200),
+        );
+        remarks.push(Remark {
+            kind: RemarkKind::BaseProtocol,
+            text,
+        });
+    }
     trace.disk.clone_from(&plan.disk);
     trace.sampled = sampled;
     (trace, remarks)

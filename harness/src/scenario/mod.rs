@@ -2,6 +2,7 @@
 
 pub mod expr;
 pub mod file;
+mod job;
 pub mod play;
 
 use std::sync::OnceLock;

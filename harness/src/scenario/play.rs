@@ -1,6 +1,6 @@
 //! Plays scenarios in a session.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,11 +10,11 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::expr::{Expression, Template, Variables};
-use super::file::{Condition, Follow, Scenario, Send, Step};
+use super::file::{Condition, Scenario, Send, Step};
+use super::job::{Job, Outcome};
 use crate::target::handshake::Refusal;
 use crate::target::session::{Call, Session};
 use crate::wire::disk::Disk;
-use crate::wire::trace::Page;
 
 /// Bounds that keep a run from growing without end, whatever the target does.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +48,9 @@ impl Default for Bounds {
         }
     }
 }
+
+/// How many requests of one step may be seen to lose the target.
+const LOSSES: usize = 3;
 
 /// What the player knows besides the session.
 #[derive(Debug, Default)]
@@ -198,7 +201,7 @@ impl Player {
             let first_walk = self.walks;
             self.walks += calls.len();
             let jobs = FuturesUnordered::new();
-            for (index, call) in calls.into_iter().enumerate() {
+            for (index, call) in calls.iter().cloned().enumerate() {
                 let job = Job {
                     step,
                     session,
@@ -209,7 +212,32 @@ impl Player {
             }
             let mut done: Vec<(usize, Outcome)> = jobs.collect().await;
             done.sort_by_key(|(index, _)| *index);
-            for (_, outcome) in done {
+            let alone = done.len() == 1;
+            let mut losses = 0;
+            for (index, mut outcome) in done {
+                // What was under way when the target went away says nothing: it is tried again by
+                // itself, and counts only if it is lost once more.
+                if outcome.lost && !alone {
+                    session.supersede(&outcome.exchanges);
+                    if losses == LOSSES {
+                        self.cuts.push(format!(
+                            "{}: the target was lost again and again",
+                            scenario.name
+                        ));
+                        break;
+                    }
+                    session.alive(&scenario.name).await;
+                    self.revive(session).await?;
+                    let job = Job {
+                        step,
+                        session,
+                        bounds: self.bounds,
+                        walk: self.walks,
+                    };
+                    self.walks += 1;
+                    outcome = job.run(calls[index].clone()).await;
+                    losses += usize::from(outcome.lost);
+                }
                 saved.push(outcome.saved);
                 self.cuts.extend(outcome.cut);
             }
@@ -331,135 +359,4 @@ async fn reopen(session: &mut Session) -> Result<(), Stop> {
         Refusal::NotSpoken(why) => Stop::Lost(why),
         Refusal::Unreachable(error) => Stop::Lost(error.message),
     })
-}
-
-/// One round of a step that may run beside others.
-struct Job<'a> {
-    step: &'a Step,
-    session: &'a Session,
-    bounds: Bounds,
-    walk: usize,
-}
-
-#[derive(Default)]
-struct Outcome {
-    saved: Vec<(String, Value)>,
-    cut: Option<String>,
-}
-
-impl Job<'_> {
-    async fn run(&self, call: Call) -> Outcome {
-        let mut outcome = Outcome::default();
-        let Some(follow) = &self.step.follow else {
-            self.pages(call, &mut outcome).await;
-            return outcome;
-        };
-        let mut visited: HashSet<String> = call.params.iter().filter_map(uri_of).collect();
-        let mut queue = VecDeque::from([call.clone()]);
-        while let Some(next) = queue.pop_front() {
-            for answer in self.pages(next, &mut outcome).await {
-                for uri in found(follow, &answer) {
-                    if visited.len() >= self.bounds.directories {
-                        outcome.cut =
-                            Some(format!("more than {} directories", self.bounds.directories));
-                        return outcome;
-                    }
-                    if visited.insert(uri.clone()) {
-                        let mut params =
-                            call.params.clone().unwrap_or_else(|| serde_json::json!({}));
-                        params["uri"] = Value::from(uri);
-                        queue.push_back(Call {
-                            params: Some(params),
-                            ..call.clone()
-                        });
-                    }
-                }
-            }
-        }
-        outcome
-    }
-
-    /// Makes the call, follows its pages if the step says so, and captures values. Returns the
-    /// answers if `follow` needs them.
-    async fn pages(&self, mut call: Call, outcome: &mut Outcome) -> Vec<Value> {
-        let mut answers = Vec::new();
-        let mut cursors = HashSet::new();
-        let mut items = 0;
-        let step = self.step;
-        for page in 0.. {
-            if step.all_pages {
-                call.page = Some(Page {
-                    walk: self.walk,
-                    page,
-                    cut: false,
-                });
-            }
-            let reply = self.session.call(&call).await;
-            let Some(frame) = reply.answer else { break };
-            let recorder = self.session.recorder();
-            let (next, kept) = recorder.with_frame(frame, |frame| {
-                let answer = frame.json().unwrap_or(&Value::Null);
-                for (name, pointer) in &step.save {
-                    if let Some(value) = answer.pointer(pointer) {
-                        items += value.as_array().map_or(1, Vec::len);
-                        outcome.saved.push((name.clone(), value.clone()));
-                    }
-                }
-                let next = answer
-                    .pointer("/result/nextCursor")
-                    .filter(|cursor| !cursor.is_null())
-                    .cloned();
-                (next, step.follow.is_some().then(|| answer.clone()))
-            });
-            answers.extend(kept);
-            let Some(cursor) = next.filter(|_| step.all_pages) else {
-                break;
-            };
-            // A cursor that comes back would never end; the walk shows it, and stops.
-            let again = !cursors.insert(cursor.to_string());
-            if again || page + 1 >= self.bounds.pages || items >= self.bounds.items {
-                if !again {
-                    outcome.cut = Some(format!(
-                        "{} goes on after {} pages and {items} items",
-                        call.method,
-                        page + 1
-                    ));
-                }
-                recorder.update(reply.exchange, |exchange| {
-                    if let Some(page) = &mut exchange.page {
-                        page.cut = true;
-                    }
-                });
-                break;
-            }
-            let params = call.params.get_or_insert_with(|| serde_json::json!({}));
-            if let Value::Object(params) = params {
-                params.insert("cursor".to_owned(), cursor);
-            }
-        }
-        answers
-    }
-}
-
-fn uri_of(params: &Value) -> Option<String> {
-    params.get("uri")?.as_str().map(str::to_owned)
-}
-
-/// The URIs that `follow` leads to.
-fn found(follow: &Follow, answer: &Value) -> Vec<String> {
-    let Ok(expression) = Expression::parse(&format!("$answer{}", follow.into)) else {
-        return Vec::new();
-    };
-    let variables = Variables::from([("answer".to_owned(), answer.clone())]);
-    expression
-        .values(&variables)
-        .iter()
-        .filter(|object| {
-            follow
-                .with
-                .iter()
-                .all(|(key, value)| object.get(key) == Some(value))
-        })
-        .filter_map(uri_of)
-        .collect()
 }

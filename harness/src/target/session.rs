@@ -14,6 +14,9 @@ use crate::wire::jsonrpc::{self, ClientIdentity};
 use crate::wire::trace::{Exchange, Form, Page, Trace, Unanswered};
 use crate::wire::{Revision, Transport};
 
+/// Timeouts in a row after which a target counts as stuck.
+const STUCK: usize = 3;
+
 /// What is to be sent, and what the trace shall say of it.
 #[derive(Debug, Clone)]
 pub struct Call {
@@ -101,6 +104,8 @@ pub struct Session {
     sent: AtomicUsize,
     answered: AtomicUsize,
     hung: bool,
+    /// Requests that timed out since the last answer.
+    timeouts: AtomicUsize,
 }
 
 impl Session {
@@ -132,6 +137,7 @@ impl Session {
             sent: AtomicUsize::new(0),
             answered: AtomicUsize::new(0),
             hung: false,
+            timeouts: AtomicUsize::new(0),
         };
         match handshake::shake(&mut session).await {
             Ok(()) => Ok(session),
@@ -202,6 +208,10 @@ impl Session {
             }
         }
         drop(permit);
+        match reply.unanswered {
+            Some(Unanswered::TimedOut) => self.timeouts.fetch_add(1, Ordering::Relaxed),
+            _ => self.timeouts.swap(0, Ordering::Relaxed),
+        };
         self.answered.fetch_add(1, Ordering::Relaxed);
         self.recorder.update(exchange, |exchange| {
             exchange.answer = reply.answer;
@@ -297,6 +307,19 @@ impl Session {
             }
     }
 
+    /// Whether so many requests timed out in a row that sending more would only take time.
+    pub fn is_stuck(&self) -> bool {
+        self.timeouts.load(Ordering::Relaxed) >= STUCK
+    }
+
+    /// Takes exchanges out of the evidence: they are made again.
+    pub fn supersede(&self, exchanges: &[usize]) {
+        for index in exchanges {
+            self.recorder
+                .update(*index, |exchange| exchange.superseded = true);
+        }
+    }
+
     /// Starts the target again (stdio), or connects again (HTTP), in the same trace.
     ///
     /// # Errors
@@ -307,6 +330,7 @@ impl Session {
             .map_err(handshake::Refusal::Unreachable)?;
         std::mem::replace(&mut self.link, link).stop().await;
         self.hung = false;
+        self.timeouts.store(0, Ordering::Relaxed);
         handshake::shake(self).await
     }
 
@@ -338,6 +362,7 @@ impl Session {
             name: call.name.clone(),
             page: call.page,
             alive_after: None,
+            superseded: false,
         })
     }
 }

@@ -11,6 +11,7 @@ use super::content::Content;
 use super::disk::Disk;
 use super::frame::Frame;
 use super::json::escape_token;
+use super::jsonrpc::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
 use super::{Revision, Transport};
 
 /// A place in a trace.
@@ -107,6 +108,8 @@ pub struct Exchange {
     pub page: Option<Page>,
     /// For a probe that must not kill the target: whether a request sent behind it was answered.
     pub alive_after: Option<bool>,
+    /// Whether it was made again, since the target went away for another's sake: no evidence.
+    pub superseded: bool,
 }
 
 impl Exchange {
@@ -222,16 +225,40 @@ pub struct Trace {
 impl Trace {
     /// The exchanges of one method that were sent as ordinary requests.
     pub fn calls<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'a Exchange> {
-        self.exchanges
-            .iter()
+        self.evidence()
             .filter(move |exchange| exchange.form == Form::Request && exchange.method == method)
     }
 
     /// The exchanges that scenarios gave this name.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Exchange> {
+        self.evidence()
+            .filter(move |exchange| exchange.name.as_deref() == Some(name))
+    }
+
+    /// The exchanges that reached what they were for and were not made again.
+    fn evidence(&self) -> impl Iterator<Item = &Exchange> {
         self.exchanges
             .iter()
-            .filter(move |exchange| exchange.name.as_deref() == Some(name))
+            .filter(|exchange| !exchange.superseded && self.base_refusal(exchange).is_none())
+    }
+
+    /// The base protocol's own error, where it kept a request from reaching the extension (a
+    /// header or a version that the server does not accept, a capability that it demands). That
+    /// says nothing of the extension, except where a probe asks for just this.
+    pub fn base_refusal(&self, exchange: &Exchange) -> Option<RpcError<'_>> {
+        const CODES: [i64; 3] = [HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION];
+        if matches!(
+            exchange.name.as_deref(),
+            Some("undeclared-client" | "read-malformed")
+        ) {
+            return None;
+        }
+        match self.outcome(exchange) {
+            Outcome::Error(error) if error.code.is_some_and(|code| CODES.contains(&code)) => {
+                Some(error)
+            }
+            _ => None,
+        }
     }
 
     /// The answering frame.
