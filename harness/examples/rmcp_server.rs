@@ -10,6 +10,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use axum::serve::ListenerExt as _;
 use rmcp::handler::server::skill_catalog::SkillCatalog;
 use rmcp::model::{
     ErrorData, GetSkillRequestParams, GetSkillResult, ListResourcesResult, ListSkillsResult,
@@ -107,6 +108,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     );
     let listener = tokio::net::TcpListener::bind(address).await?;
     eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+    // An event behind the head of a stream would otherwise wait for a delayed ACK.
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
     axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?;
     Ok(())
 }

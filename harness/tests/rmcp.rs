@@ -15,6 +15,8 @@ use sep2640_conform::run::{Outcome, Protocols};
 use sep2640_conform::target::TargetSpec;
 use sep2640_conform::verdict::Verdict;
 use sep2640_conform::wire::Revision;
+use sep2640_conform::wire::trace::Trace;
+use serde_json::Value;
 
 /// What is wrong with rmcp 3.11.0 on each revision and transport, and why that is really so.
 const WRONG: &[(&str, Verdict)] = &[
@@ -59,6 +61,44 @@ fn over_stdio() {
         env: Vec::new(),
     };
     assert_exactly(Lab::new().run_target(target, Protocols::All));
+}
+
+/// Two implementations that share no code make the same entries of one tree.
+#[test]
+fn the_reference_agrees_on_every_entry() {
+    let lab = Lab::new();
+    let of = |argv: &[&str]| {
+        let mut argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+        argv.push(tree().display().to_string());
+        let target = TargetSpec::Command {
+            argv,
+            cwd: None,
+            env: Vec::new(),
+        };
+        let outcome = lab.run_target(target, Protocols::One(Revision::Modern));
+        assert!(outcome.unreachable.is_none(), "{:?}", outcome.unreachable);
+        entries(&outcome.traces[0])
+    };
+    let theirs = of(&[server().to_str().unwrap()]);
+    let ours = of(&[PROGRAM, "reference", "server", "--skills"]);
+    assert_eq!(theirs.len(), 6);
+    assert_eq!(ours, theirs);
+}
+
+/// Every listed entry, its files in the order of their URIs.
+fn entries(trace: &Trace) -> BTreeMap<String, Value> {
+    let pages = trace
+        .calls("skills/list")
+        .filter_map(|call| trace.result(call));
+    let entries = pages.filter_map(|page| page["skills"].as_array()).flatten();
+    let sorted = entries.map(|entry| {
+        let mut entry = entry.clone();
+        if let Some(files) = entry["resources"].as_array_mut() {
+            files.sort_by_key(|file| file["uri"].to_string());
+        }
+        (entry["uri"].as_str().unwrap().to_owned(), entry)
+    });
+    sorted.collect()
 }
 
 #[test]

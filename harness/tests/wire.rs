@@ -168,9 +168,21 @@ fn shown(bytes: &[u8]) -> String {
     text.replace(&version, "\"version\":\"[version]\"")
 }
 
+/// A capture in which the server was not kept waiting: the harness sends a ping when the answer
+/// to `server/discover` takes half a second, as it may on a machine under load.
+fn prompt(capture: impl Fn() -> String) -> String {
+    for _ in 0..4 {
+        let text = capture();
+        if !text.contains(r#""method":"ping""#) {
+            return text;
+        }
+    }
+    capture()
+}
+
 #[test]
 fn stdio_2026_07_28() {
-    insta::assert_snapshot!(over_stdio(Revision::Modern));
+    insta::assert_snapshot!(prompt(|| over_stdio(Revision::Modern)));
 }
 
 #[test]
@@ -180,7 +192,7 @@ fn stdio_2025_11_25() {
 
 #[test]
 fn http_2026_07_28() {
-    insta::assert_snapshot!(over_http(Revision::Modern));
+    insta::assert_snapshot!(prompt(|| over_http(Revision::Modern)));
 }
 
 #[test]
