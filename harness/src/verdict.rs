@@ -122,10 +122,11 @@ pub struct Finding {
 
 impl Finding {
     /// Six hexadecimal digits that stay the same from run to run: made of the check, the subject
-    /// and what was expected, not of frame numbers or of values that change.
+    /// and the member that is concerned, not of frame numbers or of values that change.
     pub fn fingerprint(&self, check: &str) -> String {
         let mut hash = Sha256::new();
-        for part in [check, &self.subject, &self.expected] {
+        let member = self.at.pointer.rsplit('/').find(|token| token.parse::<usize>().is_err());
+        for part in [check, &self.subject, member.unwrap_or_default()] {
             hash.update(part.as_bytes());
             hash.update([0]);
         }

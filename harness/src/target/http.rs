@@ -93,6 +93,7 @@ impl Link {
             // A redirect could carry the user's headers to another origin.
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(limits.timeout)
+            .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
             .pool_max_idle_per_host(CONNECTIONS);
         if url.scheme() == "http" {
             // Loading the machine's certificates takes longer than a whole run.
@@ -381,10 +382,13 @@ impl Link {
         if lock(&self.session).is_none() {
             return;
         }
+        let mut headers = self.request_headers("", None);
+        headers.remove(CONTENT_TYPE);
+        headers.remove(ACCEPT);
         let request = self
             .client
             .delete(self.url.clone())
-            .headers(self.request_headers("", None))
+            .headers(headers)
             .timeout(Duration::from_secs(2));
         let _ = request.send().await;
     }

@@ -83,9 +83,9 @@ impl Link {
         })
     }
 
-    async fn stop(self) {
+    async fn stop(self, listens: bool) {
         match self {
-            Link::Stdio(link) => link.stop().await,
+            Link::Stdio(link) => link.stop(listens).await,
             Link::Http(link) => link.stop().await,
         }
     }
@@ -106,6 +106,7 @@ pub struct Session {
     hung: bool,
     /// Requests that timed out since the last answer.
     timeouts: AtomicUsize,
+    obituaries: Vec<String>,
 }
 
 impl Session {
@@ -138,11 +139,13 @@ impl Session {
             answered: AtomicUsize::new(0),
             hung: false,
             timeouts: AtomicUsize::new(0),
+            obituaries: Vec::new(),
         };
         match handshake::shake(&mut session).await {
             Ok(()) => Ok(session),
             Err(refusal) => {
-                session.link.stop().await;
+                let listens = !session.is_lost() && session.timeouts.load(Ordering::Relaxed) == 0;
+                session.link.stop(listens).await;
                 Err(refusal)
             }
         }
@@ -328,23 +331,48 @@ impl Session {
     pub async fn reopen(&mut self) -> Result<(), handshake::Refusal> {
         let link = Link::open(&self.spec, self.revision, &self.recorder, &self.limits)
             .map_err(handshake::Refusal::Unreachable)?;
-        std::mem::replace(&mut self.link, link).stop().await;
+        let listens = !self.is_lost() && !self.is_stuck();
+        if !listens {
+            self.obituaries.extend(self.last_words().await);
+        }
+        std::mem::replace(&mut self.link, link).stop(listens).await;
         self.hung = false;
         self.timeouts.store(0, Ordering::Relaxed);
         handshake::shake(self).await
     }
 
-    /// How the target ended and the last it said on standard error, for people.
-    pub fn last_words(&mut self) -> (Option<String>, String) {
-        match &mut self.link {
-            Link::Stdio(link) => (link.exit_status(), link.stderr_tail()),
-            Link::Http(_) => (None, String::new()),
+    /// How the target ended and the last it said on standard error, for people; nothing when it
+    /// said nothing.
+    pub async fn last_words(&mut self) -> Option<String> {
+        let Link::Stdio(link) = &mut self.link else { return None };
+        let status = link.exit_status().await;
+        let stderr = link.stderr_tail();
+        let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
+        match (status, last) {
+            (None, None) => None,
+            (Some(status), None) => Some(status),
+            (None, Some(line)) => Some(format!("last on standard error: {line}")),
+            (Some(status), Some(line)) => Some(format!("{status}; last on standard error: {line}")),
         }
+    }
+
+    /// The end of what the target wrote to standard error.
+    pub fn stderr_tail(&self) -> String {
+        match &self.link {
+            Link::Stdio(link) => link.stderr_tail(),
+            Link::Http(_) => String::new(),
+        }
+    }
+
+    /// What became of the target each time that it was lost and started again.
+    pub fn obituaries(&self) -> &[String] {
+        &self.obituaries
     }
 
     /// Ends the conversation and the target's process, and returns the trace.
     pub async fn close(self) -> Trace {
-        self.link.stop().await;
+        let listens = !self.is_lost() && !self.is_stuck();
+        self.link.stop(listens).await;
         self.recorder.finish(self.revision)
     }
 

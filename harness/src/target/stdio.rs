@@ -141,20 +141,26 @@ impl Link {
         String::from_utf8_lossy(&tail).trim_end().to_owned()
     }
 
-    /// How the process ended, if it has.
-    pub fn exit_status(&mut self) -> Option<String> {
+    /// How the process ended, if it has. The end of its output can be seen a moment before its
+    /// exit status.
+    pub async fn exit_status(&mut self) -> Option<String> {
+        if self.is_lost() {
+            let _ = tokio::time::timeout(Duration::from_millis(200), self.child.wait()).await;
+        }
         Some(self.child.try_wait().ok()??.to_string())
     }
 
-    /// Ends the process: closes its input, waits, terminates the whole group, kills it.
-    pub async fn stop(mut self) {
+    /// Ends the process: closes its input, waits (unless the process has shown that it does not
+    /// listen), terminates the whole group, kills it.
+    pub async fn stop(mut self, listens: bool) {
         self.outgoing = None;
-        if tokio::time::timeout(GRACE, self.child.wait())
+        let grace = if listens { GRACE } else { Duration::from_millis(100) };
+        if tokio::time::timeout(grace, self.child.wait())
             .await
             .is_err()
         {
             let _ = self.child.signal(SIGTERM);
-            let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
+            let _ = tokio::time::timeout(grace, self.child.wait()).await;
         }
         // Also where the leader has exited: children that it left behind share its group.
         let _ = self.child.start_kill();
