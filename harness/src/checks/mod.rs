@@ -18,6 +18,7 @@ pub mod reading;
 pub mod result;
 pub mod retrieval;
 pub mod robustness;
+pub mod schema;
 pub mod skillmd;
 
 use self::evidence::Evidence;
@@ -86,6 +87,7 @@ const FILES: &[&[Check]] = &[
     directory::CHECKS,
     metadata::CHECKS,
     result::CHECKS,
+    schema::CHECKS,
     robustness::CHECKS,
 ];
 
