@@ -14,21 +14,25 @@ use crate::wire::trace::{Exchange, Place};
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
-    Check::server("sep-2640-skillmd-mimetype", mimetype),
+    Check::server("sep-2640-skillmd-mimetype", mimetype).after(&[SCHEMA]),
     Check::server("sep-2640-skillmd-metadata-name", |trace| {
         from_frontmatter(trace, "name")
-    }),
+    })
+    .after(&[SCHEMA]),
     Check::server("sep-2640-skillmd-metadata-description", |trace| {
         from_frontmatter(trace, "description")
-    }),
+    })
+    .after(&[SCHEMA]),
     Check::server("sep-2640-meta-prefix", meta_prefix),
     Check::server("sep-2640-meta-prefix-reserved", reserved_prefix),
     Check::server("sep-2640-metadata-size-agrees", size_agrees)
-        .after(&["sep-2640-resources-size-accurate"]),
+        .after(&["sep-2640-resources-size-accurate", SCHEMA]),
     Check::server("sep-2640-resources-list-agrees", list_agrees)
         .after(&["sep-2640-resources-complete"]),
 ];
 
+/// Judges the types of the members that are compared here.
+const SCHEMA: &str = "sep-2640-schema-conforms";
 const RESERVED: &str = "io.modelcontextprotocol.skills/";
 
 /// A resource as one surface shows it.

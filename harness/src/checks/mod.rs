@@ -19,6 +19,7 @@ pub mod result;
 pub mod retrieval;
 pub mod robustness;
 pub mod root;
+pub mod schema;
 pub mod skillmd;
 
 use self::evidence::Evidence;
@@ -89,6 +90,7 @@ const FILES: &[&[Check]] = &[
     directory::CHECKS,
     metadata::CHECKS,
     result::CHECKS,
+    schema::CHECKS,
     robustness::CHECKS,
     root::CHECKS,
 ];
