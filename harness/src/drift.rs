@@ -33,6 +33,8 @@ pub struct Sentence {
 /// How a text differs from what is accounted for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Drift {
+    /// How many different sentences the text has.
+    pub sentences: usize,
     /// Sentences that nothing accounts for, each once.
     pub new: Vec<Sentence>,
     /// Known hashes of sentences that the text does not have.
@@ -57,7 +59,11 @@ pub fn compare<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Drif
         .filter(|sentence| !known.contains(sentence.hash.as_str()) && seen.insert(&sentence.hash))
         .cloned()
         .collect();
-    Drift { new, gone }
+    Drift {
+        sentences: present.len(),
+        new,
+        gone,
+    }
 }
 
 /// The sentences of a Markdown or MDX text that have an RFC 2119 keyword in capitals. Code
@@ -394,7 +400,7 @@ go. */}
         let text = "You MUST go. You MUST stay. You must rest. You MUST stay!";
         let (go, old) = (hash("you must go"), hash("you must fly"));
         let drift = compare(text, [go.as_str(), old.as_str()]);
-        assert_eq!(drift.new.len(), 1);
+        assert_eq!((drift.sentences, drift.new.len()), (2, 1));
         assert_eq!(drift.new[0].text, "You MUST stay.");
         assert_eq!(drift.gone, [old]);
     }

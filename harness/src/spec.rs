@@ -23,6 +23,19 @@ pub struct Spec {
     pub spec_url: String,
     /// All rows, in the order of the page.
     pub requirements: Vec<Requirement>,
+    /// Sentences that have a keyword and ask for nothing.
+    #[serde(default)]
+    pub non_normative: Vec<NonNormative>,
+}
+
+/// A sentence of the specification that has an RFC 2119 keyword and asks for nothing.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NonNormative {
+    /// Its hash, as [`crate::drift::hash`] gives it.
+    pub hash: String,
+    /// Why it asks for nothing.
+    pub why: String,
 }
 
 /// One normative statement.
@@ -58,6 +71,10 @@ pub struct Requirement {
     /// How an unclear text is read here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Hashes ([`crate::drift::hash`]) of the sentences with a keyword that the row accounts for, in
+    /// any version of the specification.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sentences: Vec<String>,
 }
 
 /// RFC 2119 keyword, or `implied` for statements made without one.
@@ -213,8 +230,9 @@ impl Spec {
     /// # Errors
     ///
     /// Malformed YAML, unknown keys, a row with both or neither of `check` and `excluded`, a row
-    /// with `judged` but no `note`, rows of one check that differ in severity or in where they
-    /// bind. The message names line and column, or the text of the row.
+    /// with `judged` but no `note`, a hash of a sentence that cannot be one, rows of one check that
+    /// differ in severity or in where they bind. The message names line and column, or the text of
+    /// the row.
     pub fn parse(text: &str) -> Result<Spec, String> {
         let spec: Spec = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
         for row in &spec.requirements {
@@ -229,6 +247,14 @@ impl Spec {
                     "row \"{}\": `judged` needs a `note` that says why",
                     row.text
                 ));
+            }
+            if let Some(hash) = row.sentences.iter().find(|hash| !is_hash(hash)) {
+                return Err(format!("row \"{}\": {}", row.text, not_a_hash(hash)));
+            }
+        }
+        for sentence in &spec.non_normative {
+            if !is_hash(&sentence.hash) {
+                return Err(format!("non_normative: {}", not_a_hash(&sentence.hash)));
             }
         }
         for (id, check) in spec.checks() {
@@ -275,10 +301,25 @@ impl Spec {
         self.checks().remove(id)
     }
 
+    /// The hashes of all sentences that are accounted for.
+    pub fn accounted(&self) -> impl Iterator<Item = &str> {
+        let rows = self.requirements.iter().flat_map(|row| &row.sentences);
+        let others = self.non_normative.iter().map(|sentence| &sentence.hash);
+        rows.chain(others).map(String::as_str)
+    }
+
     /// The address of a section.
     pub fn url(&self, section: &str) -> String {
         format!("{}{section}", self.spec_url)
     }
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == 12 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn not_a_hash(text: &str) -> String {
+    format!("`{text}` is not the hash of a sentence (12 lower-case hexadecimal digits)")
 }
 
 #[cfg(test)]
@@ -307,6 +348,22 @@ mod tests {
     }
 
     #[test]
+    fn sentences_are_accounted_for() {
+        let spec = parse(
+            "  - {check: a, level: MUST, actor: server, section: s, text: One, sentences: [0123456789ab, \"012345678901\"]}
+  - {check: a, level: MUST, actor: server, section: s, text: Two}
+non_normative:
+  - {hash: fedcba987654, why: It explains the keywords.}
+",
+        )
+        .unwrap();
+        let accounted: Vec<&str> = spec.accounted().collect();
+        assert_eq!(accounted, ["0123456789ab", "012345678901", "fedcba987654"]);
+        let row = serde_json::to_value(&spec.requirements[1]).unwrap();
+        assert_eq!(row.get("sentences"), None);
+    }
+
+    #[test]
     fn what_cannot_be_right_is_refused() {
         for (row, why) in [
             (
@@ -328,6 +385,26 @@ mod tests {
             (
                 "  - {check: a, level: MUST, actor: server, section: s, text: One, judged: warn}\n",
                 "needs a `note`",
+            ),
+            (
+                "  - {check: a, level: MUST, actor: server, section: s, text: One, sentences: [0123456789a]}\n",
+                "row \"One\": `0123456789a` is not the hash",
+            ),
+            (
+                "  - {check: a, level: MUST, actor: server, section: s, text: One, sentences: [0123456789aB]}\n",
+                "row \"One\": `0123456789aB` is not the hash",
+            ),
+            (
+                "  - {check: a, level: MUST, actor: server, section: s, text: One, sentences: 0123456789ab}\n",
+                "expected a sequence",
+            ),
+            (
+                "  - {check: a, level: MUST, actor: server, section: s, text: One}\nnon_normative:\n  - {hash: 0123456789xy, why: It explains.}\n",
+                "non_normative: `0123456789xy` is not the hash",
+            ),
+            (
+                "  - {check: a, level: MUST, actor: server, section: s, text: One}\nnon_normative:\n  - {hash: 0123456789ab}\n",
+                "missing field `why`",
             ),
         ] {
             let error = parse(row).unwrap_err();
