@@ -136,6 +136,8 @@ pub struct Remark {
 pub enum RemarkKind {
     /// The target went away and did not come back.
     TargetLost,
+    /// The target was lost and came back when it was started again.
+    Restarted,
     /// The target does not declare the extension.
     ExtensionAbsent,
     /// `--deadline` was reached.

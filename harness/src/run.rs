@@ -61,6 +61,8 @@ pub struct Plan {
     pub named_skills: Vec<String>,
     /// The directory that the target serves, if the user named it.
     pub disk: Option<Arc<Disk>>,
+    /// Whether the outcome keeps the traces; a large catalog's take hundreds of megabytes.
+    pub keep_traces: bool,
     /// Whether to stop playing once a check has failed.
     pub fail_fast: bool,
     /// How judged checks become a report.
@@ -75,7 +77,7 @@ pub struct Outcome {
     pub exit: Exit,
     /// Why the target could not be reached, when it could not.
     pub unreachable: Option<TargetError>,
-    /// The traces, one for each run.
+    /// The traces, one for each run, where the plan keeps them.
     pub traces: Vec<Trace>,
 }
 
@@ -130,7 +132,9 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
         exit = exit.worst(outcome::exit_of(&report));
         emit(Event::RunFinished(Box::new(report.clone())));
         runs.push(report);
-        traces.push(trace);
+        if plan.keep_traces {
+            traces.push(trace);
+        }
         if plan.fail_fast && exit == Exit::Failed {
             break;
         }
@@ -217,13 +221,9 @@ async fn play_all(
         match tokio::time::timeout_at(until, player.play(scenario, &mut session)).await {
             Ok(Ok(())) => {}
             Ok(Err(Stop::Lost(why))) => {
-                let (status, stderr) = session.last_words();
                 let mut text = format!("{}: {why}", scenario.name);
-                for extra in [status.unwrap_or_default(), stderr] {
-                    if !extra.is_empty() {
-                        text.push_str("; ");
-                        text.push_str(&extra);
-                    }
+                if let Some(words) = session.obituaries().last() {
+                    text.push_str(&format!("; before that: {words}"));
                 }
                 remark(RemarkKind::TargetLost, text);
                 break;
@@ -239,6 +239,15 @@ async fn play_all(
         let (sent, answered) = session.progress();
         emit(Event::Progress { answered, sent });
         failed = failed || plan.fail_fast && has_failed(plan, &session);
+    }
+    if let Some(words) = session.obituaries().first() {
+        let text = match session.obituaries().len() {
+            1 => format!("the target was lost once and started again ({words})"),
+            count => {
+                format!("the target was lost {count} times and started again (first: {words})")
+            }
+        };
+        remark(RemarkKind::Restarted, text);
     }
     let sampled = player.sampled;
     for cut in player.cuts {

@@ -125,7 +125,11 @@ impl Finding {
     /// and the member that is concerned, not of frame numbers or of values that change.
     pub fn fingerprint(&self, check: &str) -> String {
         let mut hash = Sha256::new();
-        let member = self.at.pointer.rsplit('/').find(|token| token.parse::<usize>().is_err());
+        let member = self
+            .at
+            .pointer
+            .rsplit('/')
+            .find(|token| token.parse::<usize>().is_err());
         for part in [check, &self.subject, member.unwrap_or_default()] {
             hash.update(part.as_bytes());
             hash.update([0]);

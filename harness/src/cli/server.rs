@@ -232,6 +232,7 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
         probe_undeclared: args.probe_undeclared,
         named_skills,
         disk,
+        keep_traces: args.transcript.is_some(),
         fail_fast: args.fail_fast,
         rules: Rules {
             strict: args.strict,

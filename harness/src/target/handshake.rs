@@ -46,7 +46,7 @@ async fn discover(session: &mut Session) -> Result<(), Refusal> {
         }
     };
     let Some(message) = answer(session, &reply) else {
-        return Err(unanswered(session, &reply).await);
+        return Err(unanswered(session, "server/discover", &reply).await);
     };
     if let Some(result) = message.get("result") {
         let versions = result.get("supportedVersions").and_then(Value::as_array);
@@ -94,7 +94,7 @@ async fn initialize(session: &mut Session) -> Result<(), Refusal> {
         .call(&Call::new(SCENARIO, "initialize", Some(params)))
         .await;
     let Some(message) = answer(session, &reply) else {
-        return Err(unanswered(session, &reply).await);
+        return Err(unanswered(session, "initialize", &reply).await);
     };
     let Some(result) = message.get("result") else {
         return Err(not_spoken(&format!(
@@ -155,20 +155,18 @@ fn not_spoken(why: &str) -> Refusal {
     Refusal::NotSpoken(why.to_owned())
 }
 
-async fn unanswered(session: &mut Session, reply: &Reply) -> Refusal {
+async fn unanswered(session: &mut Session, method: &str, reply: &Reply) -> Refusal {
     let why = match (&reply.error, reply.unanswered) {
         (Some(error), _) => error.clone(),
-        (None, Some(Unanswered::TimedOut)) => "no answer in time (see --timeout)".to_owned(),
-        _ => {
-            // The end of its output can be seen a moment before its exit status.
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            match session.last_words().0 {
-                Some(status) => format!("it ended before it answered ({status})"),
-                None => "it closed the connection before it answered".to_owned(),
-            }
+        (None, Some(Unanswered::TimedOut)) => {
+            format!("no answer to {method} in time (see --timeout)")
         }
+        _ => match session.exit_status().await {
+            Some(status) => format!("it ended before it answered {method} ({status})"),
+            None => format!("it closed the connection before it answered {method}"),
+        },
     };
-    let (_, stderr) = session.last_words();
+    let stderr = session.stderr_tail();
     Refusal::Unreachable(TargetError {
         message: why,
         stderr,

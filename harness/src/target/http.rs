@@ -93,7 +93,11 @@ impl Link {
             // A redirect could carry the user's headers to another origin.
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(limits.timeout)
-            .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+            .user_agent(concat!(
+                env!("CARGO_PKG_NAME"),
+                "/",
+                env!("CARGO_PKG_VERSION")
+            ))
             .pool_max_idle_per_host(CONNECTIONS);
         if url.scheme() == "http" {
             // Loading the machine's certificates takes longer than a whole run.

@@ -333,7 +333,8 @@ impl Session {
             .map_err(handshake::Refusal::Unreachable)?;
         let listens = !self.is_lost() && !self.is_stuck();
         if !listens {
-            self.obituaries.extend(self.last_words().await);
+            let words = self.last_words().await;
+            self.obituaries.extend(words);
         }
         std::mem::replace(&mut self.link, link).stop(listens).await;
         self.hung = false;
@@ -344,7 +345,9 @@ impl Session {
     /// How the target ended and the last it said on standard error, for people; nothing when it
     /// said nothing.
     pub async fn last_words(&mut self) -> Option<String> {
-        let Link::Stdio(link) = &mut self.link else { return None };
+        let Link::Stdio(link) = &mut self.link else {
+            return None;
+        };
         let status = link.exit_status().await;
         let stderr = link.stderr_tail();
         let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
@@ -353,6 +356,14 @@ impl Session {
             (Some(status), None) => Some(status),
             (None, Some(line)) => Some(format!("last on standard error: {line}")),
             (Some(status), Some(line)) => Some(format!("{status}; last on standard error: {line}")),
+        }
+    }
+
+    /// How the target's process ended, if it is one and has.
+    pub async fn exit_status(&mut self) -> Option<String> {
+        match &mut self.link {
+            Link::Stdio(link) => link.exit_status().await,
+            Link::Http(_) => None,
         }
     }
 

@@ -154,7 +154,11 @@ impl Link {
     /// listen), terminates the whole group, kills it.
     pub async fn stop(mut self, listens: bool) {
         self.outgoing = None;
-        let grace = if listens { GRACE } else { Duration::from_millis(100) };
+        let grace = if listens {
+            GRACE
+        } else {
+            Duration::from_millis(100)
+        };
         if tokio::time::timeout(grace, self.child.wait())
             .await
             .is_err()

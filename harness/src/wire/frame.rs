@@ -33,6 +33,8 @@ pub enum Parse {
     Broken(String),
     /// An HTTP answer without a body.
     Empty,
+    /// What the harness sent itself; its exchange knows what that was.
+    Sent,
 }
 
 /// One message as it crossed the wire.
@@ -69,7 +71,9 @@ impl Frame {
     ) -> Self {
         let len = bytes.len();
         let mut repeated_keys = Vec::new();
-        let mut parse = if bytes.is_empty() && transport == Transport::Http {
+        let mut parse = if direction == Direction::Sent {
+            Parse::Sent
+        } else if bytes.is_empty() && transport == Transport::Http {
             Parse::Empty
         } else {
             match json::parse(&bytes) {
@@ -81,7 +85,7 @@ impl Frame {
             }
         };
         let contents = match &mut parse {
-            Parse::Json(value) if direction == Direction::Received => fold(value),
+            Parse::Json(value) => fold(value),
             _ => Vec::new(),
         };
         let raw = if len > KEPT {

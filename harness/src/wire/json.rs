@@ -14,16 +14,25 @@ use serde_json::{Map, Number, Value};
 ///
 /// Whatever `serde_json` says of malformed input, including nesting deeper than 128.
 pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
-    let mut repeated = Vec::new();
-    let mut path = String::new();
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Node {
-        path: &mut path,
-        repeated: &mut repeated,
+    let mut keys = Keys::default();
+    let value = read(bytes, &mut keys)?;
+    if !keys.any_repeated {
+        return Ok((value, Vec::new()));
     }
-    .deserialize(&mut deserializer)?;
+    // Rare enough that following every path can wait until it is needed.
+    let mut keys = Keys {
+        following: true,
+        ..Keys::default()
+    };
+    let value = read(bytes, &mut keys)?;
+    Ok((value, keys.repeated))
+}
+
+fn read(bytes: &[u8], keys: &mut Keys) -> Result<Value, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = Node(keys).deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok((value, repeated))
+    Ok(value)
 }
 
 /// Escapes one reference token of a JSON pointer (RFC 6901).
@@ -54,10 +63,17 @@ pub fn excerpt(value: &Value, limit: usize) -> String {
     format!("{cut}…")
 }
 
-struct Node<'a> {
-    path: &'a mut String,
-    repeated: &'a mut Vec<String>,
+/// What is known of repeated keys while a value is read.
+#[derive(Default)]
+struct Keys {
+    /// Whether `path` is kept, so that `repeated` can be filled.
+    following: bool,
+    path: String,
+    any_repeated: bool,
+    repeated: Vec<String>,
 }
+
+struct Node<'a>(&'a mut Keys);
 
 impl<'de> DeserializeSeed<'de> for Node<'_> {
     type Value = Value;
@@ -103,16 +119,15 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let keys = self.0;
         let mut items = Vec::new();
-        let length = self.path.len();
+        let length = keys.path.len();
         loop {
-            self.path.push_str(&format!("/{}", items.len()));
-            let node = Node {
-                path: self.path,
-                repeated: self.repeated,
-            };
-            let next = seq.next_element_seed(node)?;
-            self.path.truncate(length);
+            if keys.following {
+                keys.path.push_str(&format!("/{}", items.len()));
+            }
+            let next = seq.next_element_seed(Node(keys))?;
+            keys.path.truncate(length);
             match next {
                 Some(item) => items.push(item),
                 None => return Ok(Value::Array(items)),
@@ -121,19 +136,22 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let keys = self.0;
         let mut object = Map::new();
-        let length = self.path.len();
+        let length = keys.path.len();
         while let Some(key) = map.next_key::<String>()? {
-            self.path.push('/');
-            self.path.push_str(&escape_token(&key));
-            let value = map.next_value_seed(Node {
-                path: self.path,
-                repeated: self.repeated,
-            })?;
-            if object.insert(key, value).is_some() {
-                self.repeated.push(self.path.clone());
+            if keys.following {
+                keys.path.push('/');
+                keys.path.push_str(&escape_token(&key));
             }
-            self.path.truncate(length);
+            let value = map.next_value_seed(Node(keys))?;
+            if object.insert(key, value).is_some() {
+                keys.any_repeated = true;
+                if keys.following {
+                    keys.repeated.push(keys.path.clone());
+                }
+            }
+            keys.path.truncate(length);
         }
         Ok(Value::Object(object))
     }

@@ -212,6 +212,7 @@ pub fn plan(target: TargetSpec, needs: &[&str], protocols: Protocols, root: Opti
         scenarios: scenario::built_in().iter().collect(),
         checks: checks::all(Side::Server),
         probe_undeclared: needs.contains(&"probe-undeclared"),
+        keep_traces: true,
         fail_fast: false,
         rules: Rules {
             strict: false,
