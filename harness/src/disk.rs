@@ -394,7 +394,7 @@ mod tests {
         write(root, "a/closed.md", b"x");
         // Some file systems take no such names, and a privileged user may read everything.
         let odd = fs::write(root.join("a").join(OsStr::from_bytes(b"\xff.md")), b"x").is_ok();
-        fs::set_permissions(root.join("a/closed.md"), fs::Permissions::from_mode(0o0)).unwrap();
+        fs::set_permissions(root.join("a/closed.md"), fs::Permissions::from_mode(0o000)).unwrap();
         let closed = fs::read(root.join("a/closed.md")).is_err();
         let _socket = UnixListener::bind(root.join("a/socket")).unwrap();
         let disk = read(root).unwrap();

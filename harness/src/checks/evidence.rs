@@ -91,11 +91,17 @@ impl<'a> Evidence<'a> {
                     Some("get-listed" | "get-named" | "root-skill" | "first-on-connection")
                 )
             };
+            // A guessed URI may be none of the server's; an answer counts if it is for that URI.
+            let meant = |entry: &Entry<'_>| {
+                entry.exchange.name.as_deref() != Some("root-skill")
+                    || entry.uri().is_some() && entry.uri() == entry.exchange.uri()
+            };
             let got = self
                 .trace
                 .calls("skills/get")
                 .filter(honest)
-                .filter_map(|exchange| got(self.trace, exchange));
+                .filter_map(|exchange| got(self.trace, exchange))
+                .filter(meant);
             listed.chain(got).collect()
         })
     }

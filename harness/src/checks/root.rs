@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use serde_json::Value;
+
 use super::entries::Entry;
 use super::evidence::{Evidence, Read};
 use super::integrity::comparable;
 use super::{Check, Needs};
-use crate::model::{format, frontmatter};
+use crate::model::{format, frontmatter, uri};
 use crate::verdict::Judgement;
 use crate::wire::content::digest_string;
 use crate::wire::disk::{Disk, File, Found, Mapping, encode, relative};
@@ -69,6 +71,12 @@ fn listed_or_served(trace: &Evidence<'_>, disk: &Disk) -> Judgement {
     let served = mapping(trace, disk);
     // The URIs were tried when only the first walk was known.
     let listed = disk.mapping(trace.listing().iter().filter_map(Entry::uri));
+    let misnamed: HashSet<&str> = trace
+        .entries()
+        .iter()
+        .filter(|entry| !entry.uri().is_some_and(|uri| uri.ends_with("/SKILL.md")))
+        .filter_map(|entry| entry.frontmatter()?.get("name")?.as_str())
+        .collect();
     let tried: HashMap<&str, &Exchange> = trace
         .named("root-skill")
         .filter_map(|exchange| Some((exchange.uri()?, exchange)))
@@ -86,8 +94,16 @@ fn listed_or_served(trace: &Evidence<'_>, disk: &Disk) -> Judgement {
         let Some(first) = answers.first() else {
             continue;
         };
-        if answers.iter().any(|exchange| trace.got(exchange).is_some()) {
+        let answered = |exchange: &&Exchange| {
+            let entry = trace.got(exchange);
+            entry.is_some_and(|entry| entry.uri().is_some() && entry.uri() == exchange.uri())
+        };
+        if answers.iter().any(answered) {
             judgement.holds();
+            continue;
+        }
+        // An entry without a proper URI is judged for that.
+        if misnamed.contains(disk.name_of(directory)) {
             continue;
         }
         let words = trace.outcome(first).words();
@@ -248,47 +264,46 @@ fn bytes_equal(trace: &Evidence<'_>, disk: &Disk) -> Judgement {
 fn files_served(trace: &Evidence<'_>, disk: &Disk) -> Judgement {
     let mut judgement = Judgement::new();
     let mapping = mapping(trace, disk);
-    let mut seen = HashSet::new();
-    for entry in trace.listing().iter().chain(trace.entries()) {
-        let Some((uri, root)) = entry
-            .uri()
-            .and_then(|uri| Some((uri, uri.strip_suffix("/SKILL.md")?)))
-        else {
-            continue;
-        };
-        let Some(directory) = mapping.directory(uri) else {
-            continue;
-        };
-        let manifest = entry.value.get("resources").is_some_and(|r| r.is_array());
-        if !manifest || !seen.insert(uri) {
-            continue;
+    // A skill may gain a file between two answers: all of its entries together count.
+    let mut manifests: BTreeMap<&str, Vec<&Entry<'_>>> = BTreeMap::new();
+    for entry in trace.entries() {
+        let manifest = entry.value.get("resources").is_some_and(Value::is_array);
+        if let Some(uri) = entry.uri().filter(|_| manifest) {
+            manifests.entry(uri).or_default().push(entry);
         }
+    }
+    for (uri, entries) in manifests {
+        let (Some(root), Some(directory)) = (uri::skill_root(uri), mapping.directory(uri)) else {
+            continue;
+        };
         let mut named: BTreeSet<String> = BTreeSet::new();
         let mut whole = true;
-        let mut extra = 0;
-        for item in entry.items() {
-            let path = item.uri().and_then(|uri| mapping.path(uri));
-            let (Some(file), Some(path)) = (item.uri(), path) else {
+        let mut extra = BTreeSet::new();
+        for item in entries.iter().flat_map(|entry| entry.items()) {
+            let file = item.uri().filter(|uri| uri::check(uri).is_ok());
+            let path = file.and_then(|uri| mapping.path(uri));
+            let (Some(file), Some(path)) = (file, path) else {
                 // A file whose path is not known may be any of those on disk.
                 whole = false;
                 continue;
             };
-            if disk.find(&path) == Found::Nothing {
-                extra += 1;
-                if extra <= SHOWN {
-                    judgement.violated(
-                        item.at.clone(),
-                        file,
-                        format!("only files that {directory:?} has on disk"),
-                        "no such file",
-                    );
-                }
+            if disk.find(&path) == Found::Nothing
+                && extra.len() < SHOWN
+                && extra.insert(path.clone())
+            {
+                judgement.violated(
+                    item.at.clone(),
+                    file,
+                    format!("only files that the directory {directory} has on disk"),
+                    "no such file",
+                );
             }
             named.insert(path);
         }
         if !whole {
             continue;
         }
+        let at = entries[0].at.child(&[&"resources"]);
         let (there, missing): (Vec<&str>, Vec<&str>) = disk
             .below(directory)
             .map(|(path, _)| path)
@@ -301,7 +316,7 @@ fn files_served(trace: &Evidence<'_>, disk: &Disk) -> Judgement {
                 _ => "absent".to_owned(),
             };
             judgement.violated(
-                entry.at.child(&[&"resources"]),
+                at.clone(),
                 format!("{root}/{}", encode(relative(directory, path))),
                 format!("{path}, which is on disk, in the manifest"),
                 actual,

@@ -183,6 +183,8 @@ mod tests {
             transport: Transport::Stdio,
             frames: Vec::new(),
             exchanges: Vec::new(),
+            sampled: false,
+            disk: None,
         };
         for (method, answer) in answers {
             for (direction, message) in [
@@ -207,6 +209,7 @@ mod tests {
                 name: None,
                 page: None,
                 alive_after: None,
+                superseded: false,
             });
         }
         trace

@@ -11,11 +11,21 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .needs(&["root"]),
     Fault::new(
+        "sep-2640-root-skill-listed-or-served/readable",
+        "serves the files of one skill, but neither lists nor answers it",
+    )
+    .needs(&["root"]),
+    Fault::new(
         "sep-2640-root-bytes-equal",
         "serves text with LF where the disk has CRLF",
     )
     .needs(&["root"]),
     Fault::new("sep-2640-root-files-served", "does not serve dotfiles").needs(&["root"]),
+    Fault::new(
+        "sep-2640-root-files-served/extra",
+        "serves a file that is not in the directory",
+    )
+    .needs(&["root"]),
     Fault::new(
         "sep-2640-root-no-escape",
         "follows symbolic links out of the directory",
@@ -37,6 +47,11 @@ pub(super) fn tree(id: &str, tree: &mut Tree) {
                     .retain(|path| *path != root && !within(path, &root));
             }
         }
+        "sep-2640-root-skill-listed-or-served/readable" => {
+            if let Some(index) = victim(tree) {
+                tree.skills.remove(index);
+            }
+        }
         "sep-2640-root-bytes-equal" => {
             for bytes in tree.files.values_mut() {
                 if let Ok(text) = std::str::from_utf8(bytes) {
@@ -48,6 +63,12 @@ pub(super) fn tree(id: &str, tree: &mut Tree) {
             let hidden = |path: &str| path.split('/').any(|segment| segment.starts_with('.'));
             tree.files.retain(|path, _| !hidden(path));
             tree.directories.retain(|path| !hidden(path));
+        }
+        "sep-2640-root-files-served/extra" => {
+            if let Some(index) = victim(tree) {
+                let path = format!("{}/_manifest", tree.skills[index].path);
+                tree.add(path, "{}\n");
+            }
         }
         _ => {}
     }
