@@ -430,12 +430,16 @@ fn execute(args: &ServerArgs, plan: &Plan) -> Exit {
     }
     drop(reporter);
     if let Some(error) = &outcome.unreachable {
-        eprintln!(
-            "error: {}",
-            escape(&redact(&plan.rules.secrets, &error.message))
-        );
+        let show = |text: &str| escape(&redact(&plan.rules.secrets, text));
+        // Otherwise the report has said why.
+        if args.quiet || args.report.iter().any(Destination::is_stdout) {
+            eprintln!("error: {}", show(&error.message));
+        }
+        if !error.stderr.is_empty() {
+            eprintln!("the target's last words on standard error:");
+        }
         for line in error.stderr.lines() {
-            eprintln!("  | {}", escape(&redact(&plan.rules.secrets, line)));
+            eprintln!("  | {}", show(line));
         }
     }
     if let Some(path) = &args.transcript {

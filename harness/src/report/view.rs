@@ -86,7 +86,7 @@ impl View<'_> {
             }
         }
         if !self.options.quiet {
-            for (protocol, why) in &report.skipped {
+            for (protocol, why) in report.skipped.iter().rev() {
                 writeln!(out, "{protocol} was not run: {}", escape(why))?;
             }
         }
