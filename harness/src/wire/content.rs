@@ -22,6 +22,8 @@ pub struct Content {
     /// The first [`KEPT`] bytes of a body that opens like a frontmatter block (`---`, after an
     /// optional byte-order mark); empty for all other bodies.
     pub opening: Vec<u8>,
+    /// Whether the bytes cannot be text, in whatever charset.
+    pub binary: bool,
 }
 
 /// The bytes of an item.
@@ -70,9 +72,11 @@ impl Content {
             Err(why) => Self {
                 body: Body::Unreadable(why),
                 opening: Vec::new(),
+                binary: false,
             },
             Ok((bytes, blob)) => Self {
                 opening: opening(&bytes),
+                binary: is_binary(&bytes),
                 body: Body::Bytes {
                     len: bytes.len() as u64,
                     sha256: Sha256::digest(&bytes).into(),
@@ -105,6 +109,17 @@ fn opening(bytes: &[u8]) -> Vec<u8> {
     } else {
         Vec::new()
     }
+}
+
+/// Whether bytes hold what no text holds. Without a byte-order mark of UTF-16 or UTF-32 these are
+/// control characters other than white space and the escape character, which the charsets of
+/// ISO 2022 use.
+fn is_binary(bytes: &[u8]) -> bool {
+    const MARKS: [&[u8]; 3] = [b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"];
+    !MARKS.iter().any(|mark| bytes.starts_with(mark))
+        && bytes
+            .iter()
+            .any(|byte| matches!(byte, 0x00..=0x08 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f))
 }
 
 #[cfg(test)]
@@ -159,5 +174,20 @@ mod tests {
         assert!(matches!(folded.body, Body::Bytes { len, .. } if len == 2 * KEPT as u64));
         assert!(item["text"].as_str().unwrap().len() <= KEPT);
         assert!(folded.opening.is_empty());
+    }
+
+    #[test]
+    fn text_in_any_charset_is_not_binary() {
+        let texts: [&[u8]; 6] = [
+            b"",
+            b"plain\r\n\ttext\x0c",
+            "h\u{e9}llo".as_bytes(),
+            b"caf\xe9",
+            b"\xff\xfea\0",
+            b"\x1b$B4A\x1b(B",
+        ];
+        assert!(texts.iter().all(|text| !is_binary(text)));
+        let others: [&[u8]; 3] = [b"\x89PNG\r\n\x1a\n", b"a\0b", b"\x7fELF"];
+        assert!(others.iter().all(|other| is_binary(other)));
     }
 }

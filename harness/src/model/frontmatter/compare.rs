@@ -240,7 +240,8 @@ impl Judge {
     fn scalar(&mut self, node: &Node, text: &str, style: Style, value: &Value) {
         if let Some(kind) = self.scalar_kind(node, text, style, value) {
             let (expected, actual) = match (node.as_str(), value) {
-                (Some(a), Value::String(b)) => strings_words(a, b),
+                // Equal strings differ in what YAML 1.1 makes of the scalar, which must be told.
+                (Some(a), Value::String(b)) if a != b => strings_words(a, b),
                 _ => (node_words(node), value_words(value)),
             };
             self.report(kind, expected, actual);

@@ -111,7 +111,11 @@ pub(super) fn old(text: &str) -> Reading {
 /// Whether libraries for YAML 1.1 also read this plain scalar as a string, its other type
 /// notwithstanding.
 pub(super) fn old_is_also_text(text: &str) -> bool {
-    matches!(text, "y" | "Y" | "n" | "N") || text.starts_with("-.") || text.starts_with("+.")
+    // Underscores group digits, and of `._1` only some say that there are any before them.
+    matches!(text, "y" | "Y" | "n" | "N")
+        || text.starts_with("-.")
+        || text.starts_with("+.")
+        || text.starts_with("._")
 }
 
 /// Whether `value` shows the reading of a scalar spelled `text`.

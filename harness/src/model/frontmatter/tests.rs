@@ -219,6 +219,7 @@ fn values_that_agree() {
         ("1.", json!(1)),
         (".5", json!(0.5)),
         ("-.5", json!(-0.5)),
+        ("._1", json!("._1")),
         ("0.1", json!(0.1)),
         ("6.02e+23", json!(6.02e23)),
         ("0x1F", json!(31)),
@@ -276,6 +277,15 @@ fn values_that_agree() {
         let found = compare(&doc(&yaml), &json!({"k": entry}));
         assert_eq!(found, [], "{yaml:?}");
     }
+}
+
+#[test]
+fn equal_strings_are_told_apart_by_their_readings() {
+    let found = compare(&doc("k: yes"), &json!({"k": "yes"}));
+    assert_eq!(
+        found[0].expected,
+        "the string \"yes\" (in YAML 1.1: the boolean true)"
+    );
 }
 
 #[test]
