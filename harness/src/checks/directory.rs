@@ -1,6 +1,6 @@
 //! `resources/directory/read`. Section "Reading Directories".
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
@@ -40,27 +40,17 @@ pub const CHECKS: &[Check] = &[
         refused(trace, &["directory-malformed"])
     })
     .after(PROBE_AFTER),
-    check("sep-2640-resources-complete", complete).after(&[
-        REGISTERED,
-        SHAPE,
-        "sep-2640-directory-read-pagination",
-        "sep-2640-directory-read-subdir-mimetype",
-        "sep-2640-resources-uri-required",
-        "sep-2640-resources-nested-completeness",
-        "sep-2640-resources-uri-within-skill",
-        "sep-2640-resources-lists-skillmd",
-    ]),
 ];
 
-const METHOD: &str = "resources/directory/read";
-const REGISTERED: &str = "sep-2640-directory-read-method-registered";
-const SHAPE: &str = "sep-2640-directory-read-result-resources-shape";
+pub(super) const METHOD: &str = "resources/directory/read";
+pub(super) const REGISTERED: &str = "sep-2640-directory-read-method-registered";
+pub(super) const SHAPE: &str = "sep-2640-directory-read-result-resources-shape";
 const PROBE_AFTER: &[&str] = &[REGISTERED, "sep-2640-error-wellformed"];
 /// Names of the exchanges that read directories which must be there.
 const WALKED: [&str; 2] = ["directory", "directory-parent"];
 const DIRECTORY_TYPE: &str = "inode/directory";
 
-fn walked<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
+pub(super) fn walked<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
     trace.calls(METHOD).filter(|exchange| {
         exchange
             .name
@@ -121,10 +111,10 @@ fn result_shape(trace: &Evidence<'_>) -> Judgement {
 }
 
 /// A child as a directory read shows it.
-struct Child<'a> {
-    value: &'a Value,
-    directory: &'a str,
-    at: Place,
+pub(super) struct Child<'a> {
+    pub value: &'a Value,
+    pub directory: &'a str,
+    pub at: Place,
 }
 
 impl Child<'_> {
@@ -132,12 +122,12 @@ impl Child<'_> {
         self.value.get("uri")?.as_str()
     }
 
-    fn is_directory(&self) -> bool {
+    pub fn is_directory(&self) -> bool {
         self.value.get("mimeType").and_then(Value::as_str) == Some(DIRECTORY_TYPE)
     }
 }
 
-fn children<'a>(trace: &'a Evidence<'_>) -> Vec<Child<'a>> {
+pub(super) fn children<'a>(trace: &'a Evidence<'_>) -> Vec<Child<'a>> {
     let mut children = Vec::new();
     for exchange in walked(trace) {
         let items = trace
@@ -292,7 +282,7 @@ fn no_trailing_slash(trace: &Evidence<'_>) -> Judgement {
 }
 
 /// A child that holds files is shown as a directory, one that is a file is not.
-fn subdir_mimetype(trace: &Evidence<'_>) -> Judgement {
+pub(super) fn subdir_mimetype(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     let implied = implied(trace);
     for child in children(trace) {
@@ -386,130 +376,4 @@ fn refused(trace: &Evidence<'_>, names: &[&str]) -> Judgement {
         }
     }
     judgement
-}
-
-/// Walking the directories of a skill shows the files of its manifest, no more and no fewer.
-fn complete(trace: &Evidence<'_>) -> Judgement {
-    let mut judgement = Judgement::new();
-    let normal = |uri: &str| uri::normalize(uri).unwrap_or_else(|| uri.to_owned());
-    let children = children(trace);
-    let mut by_directory: BTreeMap<&str, Vec<&Child<'_>>> = BTreeMap::new();
-    for child in &children {
-        by_directory.entry(child.directory).or_default().push(child);
-    }
-    // Directories whose children are known to the last one.
-    let answered: BTreeSet<&str> = trace
-        .walks(METHOD)
-        .into_iter()
-        .filter(|pages| {
-            pages.iter().all(|page| has_children(trace, page))
-                && !pages.iter().any(|page| was_cut(page))
-        })
-        .filter_map(|pages| pages[0].uri())
-        .collect();
-    let mistyped: BTreeSet<String> = subdir_mimetype(trace)
-        .findings
-        .into_iter()
-        .map(|finding| finding.subject)
-        .collect();
-    let manifests = manifests(trace);
-    for entry in trace.listing() {
-        let Some(root) = entry.uri().and_then(uri::skill_root) else {
-            continue;
-        };
-        let Some(manifest) = entry.uri().and_then(|uri| manifests.get(uri)) else {
-            continue;
-        };
-        // A manifest with unnamed files, or directories that are shown as files, cannot be compared.
-        let below = format!("{root}/");
-        if entry.items().iter().any(|item| item.uri().is_none())
-            || mistyped.iter().any(|uri| uri.starts_with(&below))
-        {
-            continue;
-        }
-        // Files that a walk from the root shows; `None` when a directory on the way did not answer.
-        let mut files: BTreeMap<String, &Child<'_>> = BTreeMap::new();
-        let mut open = vec![root];
-        let mut whole = true;
-        let mut seen = BTreeSet::new();
-        while let Some(directory) = open.pop() {
-            whole &= answered.contains(directory);
-            if !seen.insert(directory) {
-                continue;
-            }
-            for child in by_directory.get(directory).into_iter().flatten() {
-                let Some(uri) = child.value.get("uri").and_then(Value::as_str) else {
-                    continue;
-                };
-                let below = manifest.range(format!("{}/", normal(uri))..).next();
-                let holds_files =
-                    below.is_some_and(|file| file.starts_with(&format!("{}/", normal(uri))));
-                if child.is_directory() || holds_files || uri.ends_with('/') {
-                    open.push(uri);
-                } else {
-                    files.insert(normal(uri), child);
-                }
-            }
-        }
-        if !whole {
-            continue;
-        }
-        for (uri, child) in &files {
-            if manifest.contains(uri) {
-                judgement.holds();
-            } else {
-                judgement.violated(
-                    child.at.clone(),
-                    uri,
-                    format!("only files of the manifest of {root}"),
-                    "a file that the manifest lacks",
-                );
-            }
-        }
-        for item in entry.items() {
-            let Some(uri) = item.uri() else { continue };
-            if uri::within(root, uri).is_ok() && !files.contains_key(&normal(uri)) {
-                judgement.violated(
-                    item.at.clone(),
-                    uri,
-                    format!("the file shown by a walk over the directories of {root}"),
-                    "not shown",
-                );
-            }
-        }
-    }
-    judgement
-}
-
-fn has_children(trace: &Evidence<'_>, page: &Exchange) -> bool {
-    let items = trace
-        .result(page)
-        .and_then(|result| result.get("resources"))
-        .and_then(Value::as_array);
-    items.is_some_and(|items| {
-        items
-            .iter()
-            .all(|item| item.get("uri").is_some_and(Value::is_string))
-    })
-}
-
-fn was_cut(page: &Exchange) -> bool {
-    page.page.is_some_and(|page| page.cut)
-}
-
-/// The files that any entry of a skill lists, by the skill's URI: a skill may gain a file between
-/// two walks.
-fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, BTreeSet<String>> {
-    let mut manifests: HashMap<&str, BTreeSet<String>> = HashMap::new();
-    let with_files = |entry: &&Entry<'_>| entry.value.get("resources").is_some_and(Value::is_array);
-    for entry in trace.entries().iter().filter(with_files) {
-        let Some(uri) = entry.uri() else { continue };
-        let items = entry.items();
-        let files = items.iter().filter_map(|item| item.uri());
-        manifests
-            .entry(uri)
-            .or_default()
-            .extend(files.map(|file| uri::normalize(file).unwrap_or_else(|| file.to_owned())));
-    }
-    manifests
 }

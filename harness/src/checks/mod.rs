@@ -5,6 +5,7 @@
 //! fault of the same name that makes exactly this check fail.
 
 pub mod capability;
+pub mod completeness;
 pub mod conversation;
 pub mod directory;
 pub mod entries;
@@ -88,6 +89,7 @@ const FILES: &[&[Check]] = &[
     retrieval::CHECKS,
     reading::CHECKS,
     directory::CHECKS,
+    completeness::CHECKS,
     metadata::CHECKS,
     result::CHECKS,
     schema::CHECKS,

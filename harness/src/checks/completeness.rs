@@ -1,0 +1,154 @@
+//! Whether a manifest has all files of its skill, as far as the server shows them elsewhere.
+//! Sections "Resources" and "Reading Directories".
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use super::directory::{Child, METHOD, REGISTERED, SHAPE, children, subdir_mimetype};
+use super::entries::Entry;
+use super::evidence::Evidence;
+use super::{Check, Needs};
+use crate::model::uri;
+use crate::verdict::Judgement;
+use crate::wire::trace::Exchange;
+
+/// The checks of this file.
+pub const CHECKS: &[Check] = &[Check::server("sep-2640-resources-complete", complete)
+    .needs(Needs::DirectoryRead)
+    .after(&[
+        REGISTERED,
+        SHAPE,
+        "sep-2640-directory-read-pagination",
+        "sep-2640-directory-read-subdir-mimetype",
+        "sep-2640-resources-uri-required",
+        "sep-2640-resources-nested-completeness",
+        "sep-2640-resources-uri-within-skill",
+        "sep-2640-resources-lists-skillmd",
+    ])];
+
+/// Walking the directories of a skill shows the files of its manifest, no more and no fewer.
+fn complete(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    let normal = |uri: &str| uri::normalize(uri).unwrap_or_else(|| uri.to_owned());
+    let children = children(trace);
+    let mut by_directory: BTreeMap<&str, Vec<&Child<'_>>> = BTreeMap::new();
+    for child in &children {
+        by_directory.entry(child.directory).or_default().push(child);
+    }
+    // Directories whose children are known to the last one.
+    let answered: BTreeSet<&str> = trace
+        .walks(METHOD)
+        .into_iter()
+        .filter(|pages| {
+            pages.iter().all(|page| has_children(trace, page))
+                && !pages.iter().any(|page| was_cut(page))
+        })
+        .filter_map(|pages| pages[0].uri())
+        .collect();
+    let mistyped: BTreeSet<String> = subdir_mimetype(trace)
+        .findings
+        .into_iter()
+        .map(|finding| finding.subject)
+        .collect();
+    let manifests = manifests(trace);
+    for entry in trace.listing() {
+        let Some(root) = entry.uri().and_then(uri::skill_root) else {
+            continue;
+        };
+        let Some(manifest) = entry.uri().and_then(|uri| manifests.get(uri)) else {
+            continue;
+        };
+        // A manifest with unnamed files, or directories that are shown as files, cannot be compared.
+        let below = format!("{root}/");
+        if entry.items().iter().any(|item| item.uri().is_none())
+            || mistyped.iter().any(|uri| uri.starts_with(&below))
+        {
+            continue;
+        }
+        // Files that a walk from the root shows; `None` when a directory on the way did not answer.
+        let mut files: BTreeMap<String, &Child<'_>> = BTreeMap::new();
+        let mut open = vec![root];
+        let mut whole = true;
+        let mut seen = BTreeSet::new();
+        while let Some(directory) = open.pop() {
+            whole &= answered.contains(directory);
+            if !seen.insert(directory) {
+                continue;
+            }
+            for child in by_directory.get(directory).into_iter().flatten() {
+                let Some(uri) = child.value.get("uri").and_then(Value::as_str) else {
+                    continue;
+                };
+                let below = manifest.range(format!("{}/", normal(uri))..).next();
+                let holds_files =
+                    below.is_some_and(|file| file.starts_with(&format!("{}/", normal(uri))));
+                if child.is_directory() || holds_files || uri.ends_with('/') {
+                    open.push(uri);
+                } else {
+                    files.insert(normal(uri), child);
+                }
+            }
+        }
+        if !whole {
+            continue;
+        }
+        for (uri, child) in &files {
+            if manifest.contains(uri) {
+                judgement.holds();
+            } else {
+                judgement.violated(
+                    child.at.clone(),
+                    uri,
+                    format!("only files of the manifest of {root}"),
+                    "a file that the manifest lacks",
+                );
+            }
+        }
+        for item in entry.items() {
+            let Some(uri) = item.uri() else { continue };
+            if uri::within(root, uri).is_ok() && !files.contains_key(&normal(uri)) {
+                judgement.violated(
+                    item.at.clone(),
+                    uri,
+                    format!("the file shown by a walk over the directories of {root}"),
+                    "not shown",
+                );
+            }
+        }
+    }
+    judgement
+}
+
+fn has_children(trace: &Evidence<'_>, page: &Exchange) -> bool {
+    let items = trace
+        .result(page)
+        .and_then(|result| result.get("resources"))
+        .and_then(Value::as_array);
+    items.is_some_and(|items| {
+        items
+            .iter()
+            .all(|item| item.get("uri").is_some_and(Value::is_string))
+    })
+}
+
+fn was_cut(page: &Exchange) -> bool {
+    page.page.is_some_and(|page| page.cut)
+}
+
+/// The files that any entry of a skill lists, by the skill's URI: a skill may gain a file between
+/// two walks.
+fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, BTreeSet<String>> {
+    let mut manifests: HashMap<&str, BTreeSet<String>> = HashMap::new();
+    let with_files = |entry: &&Entry<'_>| entry.value.get("resources").is_some_and(Value::is_array);
+    for entry in trace.entries().iter().filter(with_files) {
+        let Some(uri) = entry.uri() else { continue };
+        let items = entry.items();
+        let files = items.iter().filter_map(|item| item.uri());
+        manifests
+            .entry(uri)
+            .or_default()
+            .extend(files.map(|file| uri::normalize(file).unwrap_or_else(|| file.to_owned())));
+    }
+    manifests
+}
