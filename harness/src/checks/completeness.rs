@@ -109,7 +109,7 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
             let Some(uri) = item.uri() else { continue };
             if uri::within(root, uri).is_ok() && !files.contains_key(&normal(uri)) {
                 judgement.violated(
-                    item.at.clone(),
+                    item.at(),
                     uri,
                     format!("the file shown by a walk over the directories of {root}"),
                     "not shown",

@@ -14,6 +14,8 @@ pub struct Entry<'a> {
     pub at: Place,
     /// The answer that holds it.
     pub exchange: &'a Exchange,
+    /// Its position in a page of the listing; none in an answer of `skills/get`.
+    pub index: Option<usize>,
 }
 
 /// An item of an entry's `resources` array.
@@ -21,8 +23,9 @@ pub struct Entry<'a> {
 pub struct Item<'a> {
     /// The item; not always an object.
     pub value: &'a Value,
-    /// Where it stands.
-    pub at: Place,
+    frame: usize,
+    entry: Option<usize>,
+    index: usize,
 }
 
 impl<'a> Entry<'a> {
@@ -64,13 +67,27 @@ impl<'a> Entry<'a> {
             .enumerate()
             .map(|(index, value)| Item {
                 value,
-                at: self.at.child(&[&"resources", &index]),
+                frame: self.at.frame,
+                entry: self.index,
+                index,
             })
             .collect()
     }
 }
 
 impl<'a> Item<'a> {
+    /// Where it stands; written out only when it is asked for, since manifests are long.
+    pub fn at(&self) -> Place {
+        let entry = match self.entry {
+            Some(entry) => format!("skills/{entry}"),
+            None => "skill".to_owned(),
+        };
+        Place {
+            frame: self.frame,
+            pointer: format!("/result/{entry}/resources/{}", self.index),
+        }
+    }
+
     /// `uri`, when it is a string.
     pub fn uri(&self) -> Option<&'a str> {
         self.value.get("uri")?.as_str()
@@ -90,7 +107,7 @@ impl<'a> Item<'a> {
     /// What findings about this item are about: its URI, or its place.
     pub fn subject(&self) -> String {
         self.uri()
-            .map_or_else(|| format!("item at {}", self.at.pointer), str::to_owned)
+            .map_or_else(|| format!("item at {}", self.at().pointer), str::to_owned)
     }
 }
 

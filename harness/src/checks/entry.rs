@@ -248,7 +248,7 @@ fn each_item(
             match judge(&item) {
                 Ok(()) => judgement.holds(),
                 Err((expected, actual)) => {
-                    judgement.violated(item.at.clone(), item.subject(), expected, actual);
+                    judgement.violated(item.at(), item.subject(), expected, actual);
                 }
             }
         }
@@ -290,7 +290,7 @@ fn each_once(trace: &Evidence<'_>) -> Judgement {
                 None => judgement.holds(),
                 Some(first) => {
                     judgement.violated(
-                        item.at.clone(),
+                        item.at(),
                         uri,
                         "each file once",
                         format!("also item {first}"),

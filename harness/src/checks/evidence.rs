@@ -10,11 +10,13 @@ use super::entries::Entry;
 use crate::model::frontmatter::{self, Document, ErrorKind, NoBlock};
 use crate::verdict::Judgement;
 use crate::wire::content::{Body, Content};
-use crate::wire::trace::{Exchange, Place, Trace};
+use crate::wire::trace::{Exchange, Form, Place, Trace};
 
 /// What a check looks at: a trace, and views of it.
 pub struct Evidence<'a> {
     trace: &'a Trace,
+    by_method: OnceCell<HashMap<&'a str, Vec<&'a Exchange>>>,
+    by_name: OnceCell<HashMap<&'a str, Vec<&'a Exchange>>>,
     entries: OnceCell<Vec<Entry<'a>>>,
     walks: OnceCell<Vec<Vec<Entry<'a>>>>,
     reads: OnceCell<HashMap<&'a str, Vec<Read<'a>>>>,
@@ -65,6 +67,8 @@ impl<'a> Evidence<'a> {
     pub fn new(trace: &'a Trace) -> Self {
         Self {
             trace,
+            by_method: OnceCell::new(),
+            by_name: OnceCell::new(),
             entries: OnceCell::new(),
             walks: OnceCell::new(),
             reads: OnceCell::new(),
@@ -75,6 +79,35 @@ impl<'a> Evidence<'a> {
     /// The trace itself.
     pub fn trace(&self) -> &'a Trace {
         self.trace
+    }
+
+    /// As [`Trace::calls`], from an index.
+    pub fn calls<'e>(&'e self, method: &str) -> impl Iterator<Item = &'e Exchange> + use<'e, 'a> {
+        let index = self.by_method.get_or_init(|| {
+            let requests = self
+                .trace
+                .evidence()
+                .filter(|exchange| exchange.form == Form::Request);
+            index(requests.map(|exchange| (exchange.method.as_str(), exchange)))
+        });
+        index
+            .get(method)
+            .into_iter()
+            .flatten()
+            .map(|exchange| -> &'e Exchange { exchange })
+    }
+
+    /// As [`Trace::named`], from an index.
+    pub fn named<'e>(&'e self, name: &str) -> impl Iterator<Item = &'e Exchange> + use<'e, 'a> {
+        let index = self.by_name.get_or_init(|| {
+            let exchanges = self.trace.evidence();
+            index(exchanges.filter_map(|exchange| Some((exchange.name.as_deref()?, exchange))))
+        });
+        index
+            .get(name)
+            .into_iter()
+            .flatten()
+            .map(|exchange| -> &'e Exchange { exchange })
     }
 
     /// Every entry of the trace: from listings, then from `skills/get`.
@@ -213,6 +246,16 @@ impl<'a> Evidence<'a> {
     }
 }
 
+fn index<'a>(
+    exchanges: impl Iterator<Item = (&'a str, &'a Exchange)>,
+) -> HashMap<&'a str, Vec<&'a Exchange>> {
+    let mut index: HashMap<&str, Vec<&Exchange>> = HashMap::new();
+    for (key, exchange) in exchanges {
+        index.entry(key).or_default().push(exchange);
+    }
+    index
+}
+
 fn page_entries<'a>(trace: &'a Trace, page: &'a Exchange) -> Vec<Entry<'a>> {
     let skills = trace
         .result(page)
@@ -225,6 +268,7 @@ fn page_entries<'a>(trace: &'a Trace, page: &'a Exchange) -> Vec<Entry<'a>> {
         .map(|(index, value)| Entry {
             value,
             at: trace.place_at(page, &format!("/result/skills/{index}")),
+            index: Some(index),
             exchange: page,
         })
         .collect()
@@ -235,6 +279,7 @@ fn got<'a>(trace: &'a Trace, exchange: &'a Exchange) -> Option<Entry<'a>> {
     Some(Entry {
         value,
         at: trace.place_at(exchange, "/result/skill"),
+        index: None,
         exchange,
     })
 }

@@ -39,9 +39,21 @@ const RESERVED: &str = "io.modelcontextprotocol.skills/";
 struct Shown<'a> {
     uri: &'a str,
     value: &'a Value,
-    at: Place,
+    exchange: &'a Exchange,
+    index: usize,
     /// Whether the surface shows whole resources, not only contents.
     resource: bool,
+}
+
+impl Shown<'_> {
+    fn at(&self, trace: &Evidence<'_>) -> Place {
+        let member = if self.resource {
+            "resources"
+        } else {
+            "contents"
+        };
+        trace.place_at(self.exchange, &format!("/result/{member}/{}", self.index))
+    }
 }
 
 fn shown<'a>(trace: &'a Evidence<'_>) -> Vec<Shown<'a>> {
@@ -53,11 +65,11 @@ fn shown<'a>(trace: &'a Evidence<'_>) -> Vec<Shown<'a>> {
             .and_then(Value::as_array);
         for (index, value) in items.into_iter().flatten().enumerate() {
             if let Some(uri) = value.get("uri").and_then(Value::as_str) {
-                let at = trace.place_at(exchange, &format!("/result/{member}/{index}"));
                 shown.push(Shown {
                     uri,
                     value,
-                    at,
+                    exchange,
+                    index,
                     resource,
                 });
             }
@@ -88,52 +100,52 @@ fn by_uri<'a>(trace: &'a Evidence<'_>) -> BTreeMap<&'a str, &'a Entry<'a>> {
 /// SKILL.md is Markdown.
 fn mimetype(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let mut types: HashMap<&str, Vec<(Option<&Value>, Place)>> = HashMap::new();
     let shown = shown(trace);
-    for surface in &shown {
-        types
-            .entry(surface.uri)
-            .or_default()
-            .push((surface.value.get("mimeType"), surface.at.clone()));
-    }
+    let surfaces = by_surface(&shown, |_| true);
     for (uri, _) in by_uri(trace) {
-        let Some(types) = types.get(uri) else {
+        let Some(surfaces) = surfaces.get(uri) else {
             continue;
         };
         let is_markdown = |mime: &str| {
-            mime.split(';')
-                .next()
-                .unwrap_or_default()
-                .trim()
-                .eq_ignore_ascii_case("text/markdown")
+            let bare = mime.split(';').next().unwrap_or_default().trim();
+            bare.eq_ignore_ascii_case("text/markdown")
         };
-        if types
-            .iter()
-            .any(|(mime, _)| mime.and_then(Value::as_str).is_some_and(is_markdown))
-        {
+        let says = |surface: &&Shown<'_>| {
+            let mime = surface.value.get("mimeType").and_then(Value::as_str);
+            mime.is_some_and(is_markdown)
+        };
+        if surfaces.iter().any(says) {
             judgement.holds();
         } else {
-            let (mime, at) = &types[0];
             judgement.violated(
-                at.child(&[&"mimeType"]),
+                surfaces[0].at(trace).child(&[&"mimeType"]),
                 uri,
                 "mimeType text/markdown",
-                describe(*mime),
+                describe(surfaces[0].value.get("mimeType")),
             );
         }
     }
     judgement
 }
 
+/// The surfaces that show each URI.
+fn by_surface<'s, 'a>(
+    shown: &'s [Shown<'a>],
+    counts: fn(&Shown<'_>) -> bool,
+) -> HashMap<&'a str, Vec<&'s Shown<'a>>> {
+    let mut surfaces: HashMap<&str, Vec<&Shown<'_>>> = HashMap::new();
+    for surface in shown.iter().filter(|surface| counts(surface)) {
+        surfaces.entry(surface.uri).or_default().push(surface);
+    }
+    surfaces
+}
+
 /// Name and description of the resource are those of the frontmatter: of the file, or of the entry
 /// where the two differ. One surface that says it right is enough.
 fn from_frontmatter(trace: &Evidence<'_>, member: &str) -> Judgement {
     let mut judgement = Judgement::new();
-    let mut surfaces: HashMap<&str, Vec<&Shown<'_>>> = HashMap::new();
     let shown = shown(trace);
-    for surface in shown.iter().filter(|shown| shown.resource) {
-        surfaces.entry(surface.uri).or_default().push(surface);
-    }
+    let surfaces = by_surface(&shown, |surface| surface.resource);
     let mut in_files: HashMap<&str, Vec<&str>> = HashMap::new();
     for skillmd in trace.skillmds() {
         let text = skillmd
@@ -170,7 +182,7 @@ fn from_frontmatter(trace: &Evidence<'_>, member: &str) -> Judgement {
         match surfaces.iter().find(says) {
             Some(_) => judgement.holds(),
             None => judgement.violated(
-                surfaces[0].at.child(&[&member]),
+                surfaces[0].at(trace).child(&[&member]),
                 uri,
                 format!("{member} {first}"),
                 describe(surfaces[0].value.get(member)),
@@ -214,7 +226,7 @@ fn meta_prefix(trace: &Evidence<'_>) -> Judgement {
             judgement.holds();
         } else {
             judgement.violated(
-                surface.at.child(&[&"_meta"]),
+                surface.at(trace).child(&[&"_meta"]),
                 surface.uri,
                 format!("keys under {RESERVED}"),
                 bare.join(", "),
@@ -247,7 +259,7 @@ fn reserved_prefix(trace: &Evidence<'_>) -> Judgement {
             judgement.holds();
         } else {
             judgement.violated(
-                surface.at.child(&[&"_meta", key]),
+                surface.at(trace).child(&[&"_meta", key]),
                 surface.uri,
                 format!("{RESERVED} on skill resources only"),
                 format!("{key} on a resource that belongs to no skill"),
@@ -275,7 +287,7 @@ fn size_agrees(trace: &Evidence<'_>) -> Judgement {
             judgement.holds();
         } else {
             judgement.violated(
-                surface.at.child(&[&"size"]),
+                surface.at(trace).child(&[&"size"]),
                 surface.uri,
                 format!("size {}, as in the manifest", promised[0]),
                 describe(Some(size)),

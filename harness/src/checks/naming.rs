@@ -76,23 +76,32 @@ fn valid(trace: &Evidence<'_>) -> Judgement {
     for entry in trace.entries() {
         let root = entry.uri().and_then(uri::skill_root);
         let items = entry.items();
-        let own = entry.uri().map(|uri| (uri, entry.at.child(&[&"uri"])));
+        let own = entry.uri().map(|uri| (uri, None));
         let named = items
             .iter()
-            .filter_map(|item| Some((item.uri()?, item.at.child(&[&"uri"]))));
-        for (uri, at) in own.into_iter().chain(named) {
-            let shared = root.filter(|root| uri.starts_with(&format!("{root}/")));
+            .filter_map(|item| Some((item.uri()?, Some(item))));
+        for (uri, item) in own.into_iter().chain(named) {
+            let shared = root.filter(|root| is_below(root, uri));
             let fault = match shared {
                 Some(root) => uri::faults(uri, root).name_on,
                 None => uri::check(uri).err(),
             };
             match fault {
                 None => judgement.holds(),
-                Some(why) => judgement.violated(at, uri, "a valid URI (RFC 3986)", why),
+                Some(why) => {
+                    let at = item.map_or_else(|| entry.at.clone(), Item::at);
+                    let at = at.child(&[&"uri"]);
+                    judgement.violated(at, uri, "a valid URI (RFC 3986)", why);
+                }
             }
         }
     }
     judgement
+}
+
+fn is_below(root: &str, uri: &str) -> bool {
+    uri.strip_prefix(root)
+        .is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The first segment is a reg-name.
@@ -222,7 +231,7 @@ fn within(trace: &Evidence<'_>) -> Judgement {
             match uri::within(root, uri) {
                 Ok(()) => judgement.holds(),
                 Err(why) => judgement.violated(
-                    item.at.child(&[&"uri"]),
+                    item.at().child(&[&"uri"]),
                     uri,
                     format!("a file inside {root}"),
                     format!("{uri}: {why}"),
@@ -291,7 +300,7 @@ fn digests_equal(trace: &Evidence<'_>) -> Judgement {
                     Some((holder, _)) if *holder == entry.subject() => {}
                     Some((_, earlier)) if *earlier == promise => judgement.holds(),
                     Some((holder, earlier)) => judgement.violated(
-                        item.at.clone(),
+                        item.at(),
                         uri,
                         format!("{earlier}, as in the entry of {holder}"),
                         promise,

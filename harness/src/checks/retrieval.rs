@@ -1,6 +1,6 @@
 //! `skills/get`. Section "Getting a Skill".
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -222,16 +222,18 @@ fn uri_echo(trace: &Evidence<'_>) -> Judgement {
 /// List and get say the same of a skill.
 fn equals_list(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
+    let mut listed: HashMap<&str, Vec<&Entry<'_>>> = HashMap::new();
+    for entry in trace.listings().iter().flatten() {
+        if let Some(uri) = entry.uri() {
+            listed.entry(uri).or_default().push(entry);
+        }
+    }
     for exchange in trace.named("get-listed") {
         let (Some(got), Some(asked)) = (trace.got(exchange), exchange.uri()) else {
             continue;
         };
         // A catalog may move between list and get: agreeing with one of the walks is enough.
-        let listed = trace
-            .listings()
-            .iter()
-            .flatten()
-            .filter(|entry| entry.uri() == Some(asked));
+        let listed = listed.get(asked).into_iter().flatten().copied();
         let mut difference = None;
         let mut agrees = false;
         for entry in listed {

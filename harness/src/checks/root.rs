@@ -292,7 +292,7 @@ fn files_served(trace: &Evidence<'_>, disk: &Disk) -> Judgement {
                 && extra.insert(path.clone())
             {
                 judgement.violated(
-                    item.at.clone(),
+                    item.at(),
                     file,
                     format!("only files that the directory {directory} has on disk"),
                     "no such file",
@@ -341,7 +341,7 @@ fn no_escape(trace: &Evidence<'_>, disk: &Disk) -> Judgement {
         for item in entry.items() {
             if let Some(uri) = item.uri() {
                 let digest = item.digest().map(str::to_owned);
-                seen.entry(uri).or_default().push((item.at, digest));
+                seen.entry(uri).or_default().push((item.at(), digest));
             }
         }
     }

@@ -236,7 +236,7 @@ impl Trace {
     }
 
     /// The exchanges that reached what they were for and were not made again.
-    fn evidence(&self) -> impl Iterator<Item = &Exchange> {
+    pub fn evidence(&self) -> impl Iterator<Item = &Exchange> {
         self.exchanges
             .iter()
             .filter(|exchange| !exchange.superseded && self.base_refusal(exchange).is_none())
