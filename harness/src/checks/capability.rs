@@ -72,9 +72,13 @@ fn extension_key(trace: &Evidence<'_>) -> Judgement {
     Judgement::not_applicable("the extension is not declared")
 }
 
+/// Keys with which a server can only mean this extension; under a prefix of its own a vendor may
+/// call anything `skills`.
 fn looks_like_it(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    matches!(key.rsplit(['/', '.']).next(), Some("skills" | "skill"))
+    let (prefix, name) = key.rsplit_once('/').unwrap_or(("", &key));
+    let ours = prefix.is_empty() || prefix.starts_with("io.modelcontextprotocol");
+    ours && matches!(name.rsplit('.').next(), Some("skills" | "skill"))
 }
 
 /// The settings are an object.
@@ -101,13 +105,18 @@ fn settings_inline(trace: &Evidence<'_>) -> Judgement {
     let Some((at, Value::Object(settings))) = settings(trace) else {
         return judgement;
     };
-    let envelope = ["config", "settings", "options", "value"]
-        .into_iter()
-        .find(|key| settings.get(*key).is_some_and(Value::is_object));
+    // An unknown setting is none of ours; what holds our setting, or everything, is an envelope.
+    let envelope = settings.iter().find_map(|(key, value)| {
+        let inside = value.as_object()?;
+        let ours = inside.contains_key("directoryRead") && !settings.contains_key("directoryRead");
+        let all = settings.len() == 1
+            && matches!(key.as_str(), "config" | "settings" | "options" | "value");
+        (ours || all).then_some(key)
+    });
     match envelope {
         None => judgement.holds(),
         Some(key) => judgement.violated(
-            at.child(&[&key]),
+            at.child(&[key]),
             EXTENSION,
             "settings inline, as members of the extension's object",
             format!("an envelope `{key}`: {}", describe(settings.get(key))),

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::directory::{Child, METHOD, REGISTERED, SHAPE, children, subdir_mimetype};
-use super::entries::Entry;
 use super::evidence::Evidence;
 use super::{Check, Needs};
 use crate::model::uri;
@@ -30,7 +29,6 @@ pub const CHECKS: &[Check] = &[Check::server("sep-2640-resources-complete", comp
 /// Walking the directories of a skill shows the files of its manifest, no more and no fewer.
 fn complete(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let normal = |uri: &str| uri::normalize(uri).unwrap_or_else(|| uri.to_owned());
     let children = children(trace);
     let mut by_directory: BTreeMap<&str, Vec<&Child<'_>>> = BTreeMap::new();
     for child in &children {
@@ -80,7 +78,7 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
                 let Some(uri) = child.value.get("uri").and_then(Value::as_str) else {
                     continue;
                 };
-                let below = manifest.range(format!("{}/", normal(uri))..).next();
+                let below = manifest.any.range(format!("{}/", normal(uri))..).next();
                 let holds_files =
                     below.is_some_and(|file| file.starts_with(&format!("{}/", normal(uri))));
                 if child.is_directory() || holds_files || uri.ends_with('/') {
@@ -94,7 +92,7 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
             continue;
         }
         for (uri, child) in &files {
-            if manifest.contains(uri) {
+            if manifest.any.contains(uri) {
                 judgement.holds();
             } else {
                 judgement.violated(
@@ -107,7 +105,11 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
         }
         for item in entry.items() {
             let Some(uri) = item.uri() else { continue };
-            if uri::within(root, uri).is_ok() && !files.contains_key(&normal(uri)) {
+            let normal = normal(uri);
+            if manifest.every.contains(&normal)
+                && !files.contains_key(&normal)
+                && uri::within(root, uri).is_ok()
+            {
                 judgement.violated(
                     item.at(),
                     uri,
@@ -136,19 +138,45 @@ fn was_cut(page: &Exchange) -> bool {
     page.page.is_some_and(|page| page.cut)
 }
 
-/// The files that any entry of a skill lists, by the skill's URI: a skill may gain a file between
-/// two walks.
-fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, BTreeSet<String>> {
-    let mut manifests: HashMap<&str, BTreeSet<String>> = HashMap::new();
-    let with_files = |entry: &&Entry<'_>| entry.value.get("resources").is_some_and(Value::is_array);
-    for entry in trace.entries().iter().filter(with_files) {
+/// What the entries of one skill list. A skill may gain or lose files while it is looked at.
+struct Manifest {
+    /// Files that some entry lists.
+    any: BTreeSet<String>,
+    /// Files that every entry lists.
+    every: BTreeSet<String>,
+}
+
+/// The manifests of all skills that have one, by the skill's URI.
+fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, Manifest> {
+    let mut manifests: HashMap<&str, Manifest> = HashMap::new();
+    for entry in trace.entries() {
         let Some(uri) = entry.uri() else { continue };
         let items = entry.items();
-        let files = items.iter().filter_map(|item| item.uri());
-        manifests
-            .entry(uri)
-            .or_default()
-            .extend(files.map(|file| uri::normalize(file).unwrap_or_else(|| file.to_owned())));
+        let files: BTreeSet<String> = items
+            .iter()
+            .filter_map(|item| item.uri())
+            .map(normal)
+            .collect();
+        match manifests.get_mut(uri) {
+            None if !entry.value.get("resources").is_some_and(Value::is_array) => {}
+            None => {
+                manifests.insert(
+                    uri,
+                    Manifest {
+                        any: files.clone(),
+                        every: files,
+                    },
+                );
+            }
+            Some(manifest) => {
+                manifest.every.retain(|file| files.contains(file));
+                manifest.any.extend(files);
+            }
+        }
     }
     manifests
+}
+
+fn normal(uri: &str) -> String {
+    uri::normalize(uri).unwrap_or_else(|| uri.to_owned())
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::entries::describe;
+use super::entries::{Entry, describe};
 use super::evidence::Evidence;
 use super::{Check, Needs};
 use crate::verdict::Judgement;
@@ -57,7 +57,18 @@ fn undeclared_client(trace: &Evidence<'_>) -> Judgement {
 /// A fresh connection needs no `skills/list` first.
 fn stateless(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
+    let listed: Vec<&str> = trace
+        .listings()
+        .last()
+        .into_iter()
+        .flatten()
+        .filter_map(Entry::uri)
+        .collect();
     for exchange in trace.named("first-on-connection") {
+        // A skill that has left the catalog need not be answered.
+        if exchange.uri().is_none_or(|uri| !listed.contains(&uri)) {
+            continue;
+        }
         match trace.outcome(exchange) {
             Outcome::Result(_) => judgement.holds(),
             Outcome::Error(error) if error.code == Some(METHOD_NOT_FOUND) => {}

@@ -1,6 +1,6 @@
 //! `resources/directory/read`. Section "Reading Directories".
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::entries::{Entry, describe};
 use super::evidence::Evidence;
 use super::{Check, Needs, listing};
 use crate::model::uri;
-use crate::verdict::Judgement;
+use crate::verdict::{Finding, Judgement};
 use crate::wire::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::wire::trace::{Exchange, Outcome, Place};
 
@@ -175,21 +175,29 @@ fn child_metadata(trace: &Evidence<'_>) -> Judgement {
     judgement
 }
 
-/// Directories that the manifests of listed skills imply, by URI.
-fn implied(trace: &Evidence<'_>) -> BTreeSet<String> {
+/// Directories that the manifests of these entries imply, by URI.
+fn implied(entries: &[Entry<'_>]) -> BTreeSet<String> {
     let mut implied = BTreeSet::new();
-    for entry in trace.listings().last().into_iter().flatten() {
+    for entry in entries {
         let Some(root) = entry.uri().and_then(uri::skill_root) else {
             continue;
         };
         implied.insert(root.to_owned());
         for item in entry.items() {
-            if let Some(file) = item.uri().filter(|file| uri::within(root, file).is_ok()) {
-                implied.extend(uri::parent_dirs(root, file));
-            }
+            let file = item.uri().filter(|file| uri::within(root, file).is_ok());
+            implied.extend(
+                file.map(|file| uri::parent_dirs(root, file))
+                    .into_iter()
+                    .flatten(),
+            );
         }
     }
     implied
+}
+
+/// The entries of the last walk over the listing.
+fn last<'e>(trace: &'e Evidence<'_>) -> &'e [Entry<'e>] {
+    trace.listings().last().map_or(&[], Vec::as_slice)
 }
 
 /// Every directory that a manifest implies is answered.
@@ -198,7 +206,7 @@ fn every_directory(trace: &Evidence<'_>) -> Judgement {
     if !is_registered(trace) {
         return judgement;
     }
-    let implied = implied(trace);
+    let implied = implied(last(trace));
     for exchange in walked(trace).filter(|exchange| exchange.cursor().is_none()) {
         let Some(directory) = exchange
             .uri()
@@ -222,13 +230,14 @@ fn every_directory(trace: &Evidence<'_>) -> Judgement {
 /// A directory that its parent shows is answered, also when no manifest has a file in it.
 fn empty_directory(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let implied = implied(trace);
+    let ever_implied = implied(trace.entries());
     let children = children(trace);
     let shown: BTreeSet<&str> = children
         .iter()
         .filter(|child| child.is_directory())
         .filter_map(Child::uri)
-        .filter(|uri| !implied.contains(*uri) && !uri.ends_with('/'))
+        // A directory that any manifest had files in may have lost them, and itself, meanwhile.
+        .filter(|uri| !ever_implied.contains(*uri) && !uri.ends_with('/'))
         .collect();
     judgement.unexercised = Some("no directory without files was seen".to_owned());
     for exchange in walked(trace).filter(|exchange| exchange.cursor().is_none()) {
@@ -284,7 +293,7 @@ fn no_trailing_slash(trace: &Evidence<'_>) -> Judgement {
 /// A child that holds files is shown as a directory, one that is a file is not.
 pub(super) fn subdir_mimetype(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let implied = implied(trace);
+    let implied = implied(last(trace));
     for child in children(trace) {
         let Some(uri) = child.uri() else { continue };
         if !implied.contains(uri.trim_end_matches('/')) {
@@ -310,25 +319,54 @@ fn pagination(trace: &Evidence<'_>) -> Judgement {
     if !judgement.findings.is_empty() {
         return judgement;
     }
+    let mut walks: BTreeMap<&str, Vec<Judgement>> = BTreeMap::new();
     for pages in trace.walks(METHOD) {
-        let mut shown = HashSet::new();
-        for page in pages {
-            let items = trace
-                .result(page)
-                .and_then(|result| result.get("resources"))
-                .and_then(Value::as_array);
-            for (index, item) in items.into_iter().flatten().enumerate() {
-                let Some(uri) = item.get("uri").and_then(Value::as_str) else {
-                    continue;
-                };
-                if !shown.insert(uri) {
-                    judgement.violated(
-                        trace.place_at(page, &format!("/result/resources/{index}")),
-                        format!("{METHOD} {}", page.uri().unwrap_or_default()),
-                        "each child on one page",
-                        format!("{uri} again"),
-                    );
-                }
+        let Some(directory) = pages[0].uri() else {
+            continue;
+        };
+        walks
+            .entry(directory)
+            .or_default()
+            .push(repeated(trace, directory, &pages));
+    }
+    // A directory that changes between two pages may show a child twice, once.
+    for (_, mut of_directory) in walks {
+        let mut first = of_directory.remove(0);
+        let again = |finding: &Finding| {
+            let same = |later: &Judgement| {
+                later
+                    .findings
+                    .iter()
+                    .any(|other| other.actual == finding.actual)
+            };
+            of_directory.iter().all(same)
+        };
+        first.findings.retain(again);
+        judgement.findings.append(&mut first.findings);
+    }
+    judgement
+}
+
+/// Children that a walk over one directory shows twice.
+fn repeated(trace: &Evidence<'_>, directory: &str, pages: &[&Exchange]) -> Judgement {
+    let mut judgement = Judgement::new();
+    let mut shown = HashSet::new();
+    for page in pages {
+        let items = trace
+            .result(page)
+            .and_then(|result| result.get("resources"))
+            .and_then(Value::as_array);
+        for (index, item) in items.into_iter().flatten().enumerate() {
+            let Some(uri) = item.get("uri").and_then(Value::as_str) else {
+                continue;
+            };
+            if !shown.insert(uri) {
+                judgement.violated(
+                    trace.place_at(page, &format!("/result/resources/{index}")),
+                    format!("{METHOD} {directory}"),
+                    "each child on one page",
+                    format!("{uri} again"),
+                );
             }
         }
     }

@@ -123,10 +123,9 @@ pub fn is_digest(digest: &str) -> bool {
 
 /// A non-negative integer, also when it is spelled `2314.0`: JSON does not tell the two apart.
 pub fn size_of(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| {
-        let float = value.as_f64()?;
-        (float >= 0.0 && float.fract() == 0.0 && float < 9e15).then_some(float as u64)
-    })
+    value
+        .as_u64()
+        .or_else(|| json::integer(value)?.try_into().ok())
 }
 
 /// What a member is, for the "actual" of a finding.

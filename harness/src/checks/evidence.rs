@@ -159,21 +159,25 @@ impl<'a> Evidence<'a> {
         self.listings().first().map_or(&[], Vec::as_slice)
     }
 
+    /// The walks over the listing that came to their end; others have been judged for that.
+    pub fn whole_listings(&self) -> Vec<&[Entry<'a>]> {
+        let pages = self.trace.walks("skills/list");
+        let ended = |pages: &[&Exchange]| {
+            pages.last().is_some_and(|last| {
+                !last.page.is_some_and(|page| page.cut) && self.trace.result(last).is_some()
+            })
+        };
+        let walks = self.listings().iter().zip(pages);
+        walks
+            .filter(|(_, pages)| ended(pages))
+            .map(|(walk, _)| walk.as_slice())
+            .collect()
+    }
+
     /// Judges each walk over the listing, and keeps what is found in every one of them: in a
     /// catalog that moves, pages of one walk may disagree, but not again and again.
     pub fn in_every_listing(&self, judge: impl Fn(&[Entry<'a>], &mut Judgement)) -> Judgement {
-        let mut walks = self
-            .listings()
-            .iter()
-            .zip(self.trace.walks("skills/list"))
-            .filter_map(|(walk, pages)| {
-                // A walk that did not come to its end has been judged for that.
-                let last = pages.last()?;
-                let ended =
-                    !last.page.is_some_and(|page| page.cut) && self.trace.result(last).is_some();
-                ended.then_some(walk)
-            });
-        let mut walks = walks.by_ref().map(|walk| {
+        let mut walks = self.whole_listings().into_iter().map(|walk| {
             let mut judgement = Judgement::new();
             judge(walk, &mut judgement);
             judgement

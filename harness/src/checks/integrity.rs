@@ -83,13 +83,30 @@ pub(super) fn comparable(trace: &Evidence<'_>, read: &Read<'_>) -> Option<(u64, 
         .pointer(&read.at.pointer)?
         .get("mimeType")
         .and_then(Value::as_str);
-    let foreign = mime.and_then(|mime| {
-        mime.to_ascii_lowercase()
-            .split_once("charset=")
-            .map(|(_, name)| name.to_owned())
-    });
-    let utf8 = foreign
-        .is_none_or(|name| matches!(name.trim_matches('"').trim(), "utf-8" | "utf8" | "us-ascii"));
+    let mime = mime.unwrap_or_default().to_ascii_lowercase();
+    let charset = mime
+        .split(';')
+        .find_map(|parameter| parameter.trim().strip_prefix("charset="));
+    // Only a charset that a file may really be in lets its bytes differ from the text's UTF-8.
+    let foreign = |name: &str| {
+        let name = name.trim().trim_matches('"');
+        name.starts_with("iso-8859-")
+            || name.starts_with("windows-")
+            || name.starts_with("utf-16")
+            || matches!(
+                name,
+                "latin1"
+                    | "shift_jis"
+                    | "euc-jp"
+                    | "euc-kr"
+                    | "gbk"
+                    | "gb2312"
+                    | "gb18030"
+                    | "big5"
+                    | "koi8-r"
+            )
+    };
+    let utf8 = !charset.is_some_and(foreign);
     (blob || utf8).then_some((len, sha256))
 }
 
@@ -206,6 +223,10 @@ fn compare(trace: &Evidence<'_>, counts: fn(&Kind) -> bool) -> Judgement {
                 &difference.expected,
                 &difference.actual,
             );
+            // A wrong name or description is judged by a check of its own; what else is wrong is not.
+            if !matches!(difference.pointer.as_str(), "" | "/name" | "/description") {
+                judgement.because(format!("{}{}", skillmd.uri, difference.pointer));
+            }
         }
         if clean {
             judgement.holds();

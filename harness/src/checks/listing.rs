@@ -1,6 +1,6 @@
 //! `skills/list`: shape, pages, cursors. Section "Listing Skills".
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -80,45 +80,61 @@ fn pagination(trace: &Evidence<'_>) -> Judgement {
 /// cursor comes back.
 pub(super) fn walk_ends(trace: &Evidence<'_>, method: &str) -> Judgement {
     let mut judgement = Judgement::new();
+    // A change of what is listed may end a walk before its time: the others then go on to the end.
+    let mut walks: BTreeMap<String, Vec<Judgement>> = BTreeMap::new();
     for pages in trace.walks(method) {
         let subject = subject_of(method, pages[0]);
-        let mut seen: HashMap<String, usize> = HashMap::new();
-        let mut broken = false;
-        for page in pages.iter().copied() {
-            let followed = page.page.is_some_and(|page| page.page > 0);
-            let result = trace.result(page);
-            if followed && result.is_none() {
-                judgement.violated(
-                    trace.place(page),
-                    &subject,
-                    "the page that the server's own nextCursor names",
-                    trace.outcome(page).words(),
-                );
-                broken = true;
-            }
-            let next = result
-                .and_then(|result| result.get("nextCursor"))
-                .filter(|cursor| !cursor.is_null());
-            if let Some(cursor) = next
-                && let Some(first) =
-                    seen.insert(cursor.to_string(), page.page.map_or(0, |page| page.page))
-            {
-                judgement.violated(
-                    trace.place_at(page, "/result/nextCursor"),
-                    &subject,
-                    "a walk that comes to an end",
-                    format!(
-                        "nextCursor {} again, first given on page {}",
-                        describe(Some(cursor)),
-                        first + 1
-                    ),
-                );
-                broken = true;
+        let walk = walk_end(trace, &subject, &pages);
+        walks.entry(subject).or_default().push(walk);
+    }
+    for (_, of_subject) in walks {
+        let broken = of_subject.iter().all(|walk| !walk.findings.is_empty());
+        for mut walk in of_subject {
+            judgement.examined += walk.examined;
+            if broken {
+                judgement.findings.append(&mut walk.findings);
             }
         }
-        if !broken && trace.result(pages[0]).is_some() {
-            judgement.holds();
+    }
+    judgement
+}
+
+/// Judges one walk.
+fn walk_end(trace: &Evidence<'_>, subject: &str, pages: &[&Exchange]) -> Judgement {
+    let mut judgement = Judgement::new();
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for page in pages.iter().copied() {
+        let followed = page.page.is_some_and(|page| page.page > 0);
+        let result = trace.result(page);
+        if followed && result.is_none() {
+            judgement.violated(
+                trace.place(page),
+                subject,
+                "the page that the server's own nextCursor names",
+                trace.outcome(page).words(),
+            );
         }
+        let next = result
+            .and_then(|result| result.get("nextCursor"))
+            .filter(|cursor| !cursor.is_null());
+        if let Some(cursor) = next
+            && let Some(first) =
+                seen.insert(cursor.to_string(), page.page.map_or(0, |page| page.page))
+        {
+            judgement.violated(
+                trace.place_at(page, "/result/nextCursor"),
+                subject,
+                "a walk that comes to an end",
+                format!(
+                    "nextCursor {} again, first given on page {}",
+                    describe(Some(cursor)),
+                    first + 1
+                ),
+            );
+        }
+    }
+    if judgement.findings.is_empty() && trace.result(pages[0]).is_some() {
+        judgement.holds();
     }
     judgement
 }
@@ -248,24 +264,32 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
 /// The same cursor sent again gives the same page.
 fn cursor_repeatable(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
+    // The two follow each other directly: a catalog that moves has had little time to.
     let mut pages: HashMap<String, &Exchange> = HashMap::new();
-    for page in trace
+    let walked: HashSet<String> = trace
         .walks(LIST)
         .into_iter()
         .flatten()
         .filter(|page| trace.result(page).is_some())
-    {
-        if let Some(cursor) = page.cursor() {
-            pages.entry(cursor.to_string()).or_insert(page);
-        }
-    }
+        .filter_map(|page| Some(page.cursor()?.to_string()))
+        .collect();
     for again in trace.named("repeated-cursor") {
         let Some(cursor) = again.cursor() else {
             continue;
         };
         let Some(first) = pages.get(&cursor.to_string()) else {
+            let key = cursor.to_string();
             if trace.result(again).is_some() {
-                pages.insert(cursor.to_string(), again);
+                pages.insert(key, again);
+            } else if walked.contains(&key) {
+                let words = trace.outcome(again).words();
+                let subject = format!("cursor {cursor}");
+                judgement.violated(
+                    trace.place(again),
+                    subject,
+                    "the same page as before",
+                    words,
+                );
             }
             continue;
         };
@@ -296,38 +320,48 @@ fn cursor_repeatable(trace: &Evidence<'_>) -> Judgement {
     judgement
 }
 
-/// Two walks list the same skills in the same order; a third is looked at before a change counts.
+/// All whole walks list the same skills in the same order.
 fn stable(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let walks = trace.listings();
-    if walks.len() < 2 || walks[0].is_empty() {
+    let walks = trace.whole_listings();
+    let Some((first, later)) = walks.split_first().filter(|(first, _)| !first.is_empty()) else {
         return judgement;
-    }
+    };
     let uris =
         |walk: &[Entry<'_>]| -> Vec<String> { walk.iter().map(Entry::subject_uri).collect() };
-    let (first, last) = (uris(&walks[0]), uris(&walks[walks.len() - 1]));
-    if first == last {
-        judgement.holds();
-        return judgement;
+    let before = uris(first);
+    for walk in later {
+        let after = uris(walk);
+        let changed = walk
+            .iter()
+            .zip(*first)
+            .find(|(now, then)| now.value != then.value);
+        if before == after && changed.is_none() {
+            judgement.holds();
+            continue;
+        }
+        let place = walk.first().unwrap_or(&first[0]).at.clone();
+        let (old, new): (HashSet<_>, HashSet<_>) =
+            (before.iter().collect(), after.iter().collect());
+        let actual = match (new.difference(&old).next(), old.difference(&new).next()) {
+            (Some(uri), _) => format!("{uri} was not listed before"),
+            (None, Some(uri)) => format!("{uri} is no longer listed"),
+            (None, None) if before == after => {
+                format!(
+                    "another entry for {}",
+                    changed.map_or(String::new(), |(now, _)| now.subject())
+                )
+            }
+            (None, None) => "another order".to_owned(),
+        };
+        judgement.violated(
+            place,
+            LIST,
+            "the entries of the first walk, in their order",
+            actual,
+        );
+        break;
     }
-    let place = walks[walks.len() - 1]
-        .first()
-        .map_or_else(|| walks[0][0].at.clone(), |entry| entry.at.clone());
-    let (before, after): (HashSet<_>, HashSet<_>) = (first.iter().collect(), last.iter().collect());
-    let actual = match (
-        after.difference(&before).next(),
-        before.difference(&after).next(),
-    ) {
-        (Some(uri), _) => format!("{uri} was not listed before"),
-        (None, Some(uri)) => format!("{uri} is no longer listed"),
-        (None, None) => "another order".to_owned(),
-    };
-    judgement.violated(
-        place,
-        LIST,
-        "the skills of the first walk, in their order",
-        actual,
-    );
     judgement
 }
 

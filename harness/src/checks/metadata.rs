@@ -220,7 +220,10 @@ fn meta_prefix(trace: &Evidence<'_>) -> Judgement {
         let bare: Vec<&str> = meta
             .keys()
             .map(String::as_str)
-            .filter(|key| !key.contains('/'))
+            // The base protocol allows the three of OpenTelemetry without a prefix.
+            .filter(|key| {
+                !key.contains('/') && !matches!(*key, "traceparent" | "tracestate" | "baggage")
+            })
             .collect();
         if bare.is_empty() {
             judgement.holds();

@@ -106,29 +106,25 @@ fn is_below(root: &str, uri: &str) -> bool {
 
 /// The first segment is a reg-name.
 fn reg_name(trace: &Evidence<'_>) -> Judgement {
-    part(
-        trace,
-        "a first segment that is a reg-name (RFC 3986)",
-        |faults| faults.first,
-    )
+    // Under a scheme of its own a server has the authorities of that scheme.
+    let expected = "a first segment that is a reg-name (RFC 3986)";
+    part(trace, "skill://", expected, |faults| faults.first)
 }
 
 /// Prefix segments after the first are valid path segments.
 fn prefix_segments(trace: &Evidence<'_>) -> Judgement {
-    part(
-        trace,
-        "prefix segments that are valid path segments (RFC 3986)",
-        |faults| faults.prefix,
-    )
+    let expected = "prefix segments that are valid path segments (RFC 3986)";
+    part(trace, "", expected, |faults| faults.prefix)
 }
 
 fn part(
     trace: &Evidence<'_>,
+    scheme: &str,
     expected: &str,
     part: fn(uri::Faults) -> Option<String>,
 ) -> Judgement {
     each_entry(trace, |_, uri| {
-        let Some(root) = uri::skill_root(uri) else {
+        let Some(root) = uri::skill_root(uri).filter(|_| uri.starts_with(scheme)) else {
             return Ok(false);
         };
         match part(uri::faults(uri, root)) {

@@ -7,7 +7,8 @@ use super::entries::describe;
 use super::evidence::Evidence;
 use super::robustness::error_inside;
 use crate::verdict::Judgement;
-use crate::wire::trace::Exchange;
+use crate::wire::Revision;
+use crate::wire::trace::{Exchange, Trace};
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
@@ -54,8 +55,10 @@ fn results<'a>(
         .filter(|(_, result)| error_inside(result).is_none())
 }
 
-fn asks_for_input(result: &Value) -> bool {
-    result.get("resultType").and_then(Value::as_str) == Some(INPUT_REQUIRED)
+/// Whether a result asks for input instead of being one; only 2026-07-28 has that.
+pub(super) fn asks_for_input(trace: &Trace, result: &Value) -> bool {
+    trace.revision == Revision::Modern
+        && result.get("resultType").and_then(Value::as_str) == Some(INPUT_REQUIRED)
 }
 
 /// Each result of the method is `complete`.
@@ -65,7 +68,7 @@ fn result_type(trace: &Evidence<'_>, method: &str) -> Judgement {
         match result.get("resultType") {
             Some(Value::String(kind)) if kind == "complete" => judgement.holds(),
             // Judged by `sep-2640-no-input-required`; a read may ask for input.
-            _ if asks_for_input(result) => {}
+            _ if asks_for_input(trace, result) => {}
             other => judgement.violated(
                 trace.place_at(exchange, "/result"),
                 method,
@@ -82,7 +85,7 @@ fn no_input_required(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for method in ["skills/list", "skills/get", "resources/directory/read"] {
         for (exchange, result) in results(trace, method) {
-            if asks_for_input(result) {
+            if asks_for_input(trace, result) {
                 judgement.violated(
                     trace.place_at(exchange, "/result/resultType"),
                     exchange.subject(),
@@ -101,7 +104,7 @@ fn no_input_required(trace: &Evidence<'_>) -> Judgement {
 fn cache_attributes(trace: &Evidence<'_>, method: &str) -> Judgement {
     let mut judgement = Judgement::new();
     for (exchange, result) in results(trace, method) {
-        if asks_for_input(result) {
+        if asks_for_input(trace, result) {
             continue;
         }
         let missing: Vec<&str> = ["ttlMs", "cacheScope"]

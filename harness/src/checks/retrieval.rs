@@ -8,7 +8,7 @@ use super::Check;
 use super::entries::{Entry, describe};
 use super::evidence::Evidence;
 use super::robustness::error_inside;
-use crate::model::uri;
+use crate::model::{format, uri};
 use crate::verdict::Judgement;
 use crate::wire::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::wire::trace::{Exchange, Outcome};
@@ -213,6 +213,12 @@ fn uri_echo(trace: &Evidence<'_>) -> Judgement {
         match entry.uri() {
             None => {}
             Some(uri) if uri == asked => judgement.holds(),
+            // What the user named may be spelled in another, equivalent way.
+            Some(uri)
+                if exchange.name.as_deref() == Some("get-named") && uri::equivalent(uri, asked) =>
+            {
+                judgement.holds()
+            }
             Some(uri) => judgement.violated(entry.at.child(&[&"uri"]), asked, asked, uri),
         }
     }
@@ -339,6 +345,8 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
             continue;
         }
         match trace.outcome(exchange) {
+            // Generated on demand, any valid name may be a skill: the entry then says so.
+            Outcome::Result(_) if name == "absent-skill" && is_generated(trace, exchange) => {}
             Outcome::Error(error) if error.code == Some(INVALID_PARAMS) => judgement.holds(),
             Outcome::NoRpc(Some(status)) if TOO_LONG.contains(&status) => judgement.holds(),
             other => {
@@ -353,6 +361,17 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
         }
     }
     judgement
+}
+
+/// Whether an answer is the entry of a skill at just the URI that was asked for, of a valid name.
+fn is_generated(trace: &Evidence<'_>, exchange: &Exchange) -> bool {
+    let valid = exchange
+        .uri()
+        .and_then(uri::skill_name)
+        .is_some_and(|name| format::name_faults(&name).is_empty());
+    let entry = trace.got(exchange);
+    valid
+        && entry.is_some_and(|entry| entry.uri() == exchange.uri() && entry.frontmatter().is_some())
 }
 
 /// Why a URI that names no skill was not refused as it should be: a server that has one wrong
@@ -400,7 +419,10 @@ fn uri_variant(trace: &Evidence<'_>) -> Judgement {
             continue;
         };
         let answered = trace.got(exchange).and_then(|entry| entry.uri());
-        if answered.is_some_and(|answered| answered == asked || uri::equivalent(asked, answered)) {
+        let listed = trace.listings().iter().flatten().filter_map(Entry::uri);
+        let is_listed = listed.clone().any(|uri| uri::equivalent(asked, uri));
+        let same = |answered: &str| answered == asked || uri::equivalent(asked, answered);
+        if is_listed && answered.is_some_and(same) {
             judgement.holds();
         } else {
             judgement.violated(

@@ -98,8 +98,11 @@ fn description_length(trace: &Evidence<'_>) -> Judgement {
 /// 1 to 500 characters.
 fn compatibility_length(trace: &Evidence<'_>) -> Judgement {
     field(trace, |document, _| {
-        let text = document.get("compatibility")?.text()?;
-        Some(length(text, format::COMPATIBILITY_MAX))
+        let node = document.get("compatibility")?;
+        Some(match node.text() {
+            Some(text) => length(text, format::COMPATIBILITY_MAX),
+            None => Err(("one string".into(), node.type_words().to_string())),
+        })
     })
 }
 

@@ -313,9 +313,14 @@ impl View<'_> {
             .map(|(run, count)| format!("{} failed on {}", plural(count, "check"), run.protocol))
             .collect();
         let failed = failed.join(", ");
+        let judged = |run: &&RunReport| {
+            let verdict = |check: &CheckReport| check.verdict == Verdict::Pass;
+            run.checks.iter().any(verdict)
+        };
         let ran: BTreeSet<&str> = report
             .runs
             .iter()
+            .filter(judged)
             .map(|run| run.protocol.as_str())
             .collect();
         let ran: Vec<&str> = ran.into_iter().rev().collect();

@@ -94,9 +94,13 @@ impl Job<'_> {
             let recorder = self.session.recorder();
             let (next, kept) = recorder.with_frame(frame, |frame| {
                 let answer = frame.json().unwrap_or(&Value::Null);
+                items += ["/result/skills", "/result/resources"]
+                    .iter()
+                    .filter_map(|list| answer.pointer(list)?.as_array())
+                    .map(Vec::len)
+                    .sum::<usize>();
                 for (name, pointer) in &step.save {
                     if let Some(value) = answer.pointer(pointer) {
-                        items += value.as_array().map_or(1, Vec::len);
                         outcome.saved.push((name.clone(), value.clone()));
                     }
                 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::TargetError;
 use super::session::{Call, Reply, Session};
 use crate::wire::Revision;
+use crate::wire::json;
 use crate::wire::jsonrpc::{self, ClientIdentity};
 use crate::wire::trace::{Unanswered, shorten};
 
@@ -77,8 +78,8 @@ async fn legacy_pulse(session: &Session) {
     if !result {
         std::future::pending::<()>().await;
     }
-    // The answer to the first request may be a moment behind.
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    // The answer to the first request may be behind: a server that speaks both may take its time.
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
 }
 
 async fn initialize(session: &mut Session) -> Result<(), Refusal> {
@@ -140,7 +141,7 @@ fn error_words(message: &Value) -> String {
         .get("message")
         .and_then(Value::as_str)
         .unwrap_or("no message");
-    match error.get("code").and_then(Value::as_i64) {
+    match error.get("code").and_then(json::integer) {
         Some(jsonrpc::UNSUPPORTED_VERSION) => format!(
             "error {} (supported: {})",
             jsonrpc::UNSUPPORTED_VERSION,

@@ -19,6 +19,7 @@ use super::stdio::answer_to_server;
 use super::{Limits, TargetError, TargetSpec};
 use crate::wire::Revision;
 use crate::wire::frame::{Direction, Envelope};
+use crate::wire::json;
 use crate::wire::jsonrpc::{self, Kind};
 use crate::wire::trace::Unanswered;
 
@@ -291,7 +292,9 @@ impl Link {
             self.recorder
                 .with_frame(frame, |frame| match frame.json().map(jsonrpc::kind) {
                     Some(Kind::Response { id: Some(answered) })
-                        if id.is_some() && answered.as_u64() != id =>
+                        if id.is_some()
+                            && json::integer(answered).and_then(|id| u64::try_from(id).ok())
+                                != id =>
                     {
                         Meaning::Other
                     }

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::recorder::Recorder;
+use crate::wire::json;
 use crate::wire::trace::Unanswered;
 
 /// The moment of the target's last answer. Waiting counts from there, so that a target that
@@ -84,7 +85,9 @@ impl Pending {
     /// Takes in an answer that stands in frame `frame`: it ends the request that it names, or is
     /// booked as a further frame of the exchange that it belongs to.
     pub fn arrive(&self, id: Option<&Value>, frame: usize) {
-        let id = id.and_then(Value::as_u64);
+        let id = id
+            .and_then(json::integer)
+            .and_then(|id| u64::try_from(id).ok());
         let mut inner = lock(&self.inner);
         if let Some((exchange, sender)) = id.and_then(|id| inner.waiting.remove(&id)) {
             inner.answered.insert(id.unwrap_or_default(), exchange);

@@ -40,6 +40,14 @@ pub fn escape_token(token: &str) -> String {
     token.replace('~', "~0").replace('/', "~1")
 }
 
+/// A number that is an integer, also when it is spelled `7.0`: JSON does not tell the two apart.
+pub fn integer(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| {
+        let float = value.as_f64()?;
+        (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64)
+    })
+}
+
 /// The JSON type of a value, in words.
 pub fn type_name(value: &Value) -> &'static str {
     match value {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::content::Content;
 use super::disk::Disk;
 use super::frame::Frame;
-use super::json::escape_token;
+use super::json::{self, escape_token};
 use super::jsonrpc::{HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
 use super::{Revision, Transport};
 
@@ -194,7 +194,7 @@ impl Outcome<'_> {
 }
 
 fn code_of(code: &Value) -> Option<i64> {
-    code.as_i64().or_else(|| code.as_str()?.trim().parse().ok())
+    json::integer(code).or_else(|| code.as_str()?.trim().parse().ok())
 }
 
 /// `text` cut at `limit` characters.
@@ -251,6 +251,9 @@ impl Trace {
             exchange.name.as_deref(),
             Some("undeclared-client" | "read-malformed")
         ) {
+            return None;
+        }
+        if exchange.form != Form::Request {
             return None;
         }
         match self.outcome(exchange) {
