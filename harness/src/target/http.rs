@@ -3,8 +3,6 @@
 use std::sync::{Mutex, Once};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt, TryStreamExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -13,6 +11,7 @@ use serde_json::Value;
 use sse_stream::SseByteStream;
 use tokio::sync::Semaphore;
 
+use super::headers::header_value;
 use super::pending::Pulse;
 use super::recorder::Recorder;
 use super::stdio::answer_to_server;
@@ -25,6 +24,8 @@ use crate::wire::trace::Unanswered;
 
 /// POSTs under way at once. Fewer than on stdio, where a request costs no connection.
 const CONNECTIONS: usize = 8;
+/// How often a message is sent again for reasons that lie in HTTP.
+const REPEATS: usize = 3;
 /// How often a broken-off SSE stream of 2025-11-25 is taken up again for one request.
 const RESUMPTIONS: usize = 8;
 
@@ -39,6 +40,10 @@ pub struct Exchanged {
     pub unanswered: Option<Unanswered>,
     /// What the HTTP client said, when the endpoint could not be reached.
     pub error: Option<String>,
+    /// HTTP status of the last response.
+    pub status: Option<u16>,
+    /// How long a busy server asked to wait.
+    pub retry_after: Option<Duration>,
 }
 
 /// An endpoint.
@@ -50,6 +55,7 @@ pub struct Link {
     revision: Revision,
     session: Mutex<Option<HeaderValue>>,
     initialized: Mutex<bool>,
+    opening: Mutex<Option<(Option<u64>, Bytes)>>,
     lost: Mutex<bool>,
     recorder: Recorder,
     pulse: Pulse,
@@ -114,6 +120,7 @@ impl Link {
             revision,
             session: Mutex::default(),
             initialized: Mutex::default(),
+            opening: Mutex::default(),
             lost: Mutex::default(),
             recorder: recorder.clone(),
             pulse: Pulse::default(),
@@ -135,6 +142,73 @@ impl Link {
         let Ok(_slot) = self.slots.acquire().await else {
             return Exchanged::default();
         };
+        if method == "initialize" {
+            *lock(&self.opening) = Some((id, bytes.clone()));
+        }
+        let mut exchanged = self.attempt(id, method, params, bytes.clone()).await;
+        for _ in 0..REPEATS {
+            // What HTTP itself put in the way says nothing of the server; the frames stay.
+            let Some(pause) = self.obstacle(method, &exchanged) else {
+                break;
+            };
+            tokio::time::sleep(pause).await;
+            exchanged = self.attempt(id, method, params, bytes.clone()).await;
+        }
+        exchanged
+    }
+
+    /// Whether an attempt failed for a reason that lies in HTTP and may be gone after a pause: a
+    /// server that is busy, an idle connection that it closed, a session that it ended.
+    fn obstacle(&self, method: &str, exchanged: &Exchanged) -> Option<Duration> {
+        if let Some(pause) = exchanged.retry_after {
+            return (pause <= self.timeout).then_some(pause);
+        }
+        let lost = exchanged.answer.is_none() && exchanged.error.is_some();
+        if lost && !self.is_lost() {
+            return Some(Duration::ZERO);
+        }
+        let gone = exchanged.status == Some(404) && method != "initialize";
+        if gone && lock(&self.session).take().is_some() {
+            *lock(&self.initialized) = false;
+            return Some(Duration::ZERO);
+        }
+        None
+    }
+
+    async fn attempt(
+        &self,
+        id: Option<u64>,
+        method: &str,
+        params: Option<&Value>,
+        bytes: Bytes,
+    ) -> Exchanged {
+        if self.revision == Revision::Legacy && method != "initialize" {
+            self.open_again().await;
+        }
+        self.once(id, method, params, bytes).await
+    }
+
+    /// Begins a new session where the server has ended the one before, as 2025-11-25 asks.
+    async fn open_again(&self) {
+        let opening = lock(&self.opening).clone();
+        let Some((id, bytes)) = opening.filter(|_| !*lock(&self.initialized)) else {
+            return;
+        };
+        self.recorder.frame(Direction::Sent, None, bytes.clone());
+        self.once(id, "initialize", None, bytes).await;
+        let done = Bytes::from(jsonrpc::notification("notifications/initialized", None));
+        self.recorder.frame(Direction::Sent, None, done.clone());
+        self.once(None, "notifications/initialized", None, done)
+            .await;
+    }
+
+    async fn once(
+        &self,
+        id: Option<u64>,
+        method: &str,
+        params: Option<&Value>,
+        bytes: Bytes,
+    ) -> Exchanged {
         let mut exchanged = Exchanged::default();
         let work = self.round_trip(id, method, params, bytes, &mut exchanged);
         let outcome = tokio::select! {
@@ -177,6 +251,14 @@ impl Link {
             .body(bytes)
             .send()
             .await?;
+        let status = response.status().as_u16();
+        exchanged.status = Some(status);
+        exchanged.retry_after = response
+            .headers()
+            .get("retry-after")
+            .filter(|_| matches!(status, 429 | 503))
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+            .map(Duration::from_secs);
         if method == "initialize" && response.status().is_success() {
             *lock(&self.session) = response.headers().get("mcp-session-id").cloned();
             *lock(&self.initialized) = true;
@@ -401,18 +483,6 @@ impl Link {
     }
 }
 
-/// A header value that carries `text`: as it is where HTTP allows it, in the base protocol's
-/// base64 form otherwise.
-fn header_value(text: &str) -> Option<HeaderValue> {
-    let plain = text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) && text.trim() == text;
-    let sentinel = text.starts_with("=?base64?") && text.ends_with("?=");
-    if plain && !sentinel {
-        HeaderValue::from_str(text).ok()
-    } else {
-        HeaderValue::try_from(format!("=?base64?{}?=", BASE64.encode(text))).ok()
-    }
-}
-
 /// An error with what caused it, on one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -432,22 +502,4 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::header_value;
-
-    #[test]
-    fn header_values_follow_the_encoding_rules() {
-        for (text, value) in [
-            ("skill://a/SKILL.md", "skill://a/SKILL.md"),
-            ("", ""),
-            (" padded ", "=?base64?IHBhZGRlZCA=?="),
-            ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
-            ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
-        ] {
-            assert_eq!(header_value(text).unwrap(), value);
-        }
-    }
 }

@@ -3,6 +3,7 @@
 //! A [`session::Session`] records every frame; it judges nothing.
 
 pub mod handshake;
+mod headers;
 pub mod http;
 pub mod pending;
 pub mod recorder;

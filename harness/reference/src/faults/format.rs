@@ -20,7 +20,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     Fault::new(
         "sep-2640-format-name-required",
-        "calls the name in one SKILL.md title",
+        "leaves the name out of one SKILL.md",
     ),
     Fault::new(
         "sep-2640-format-description-required",
@@ -79,7 +79,7 @@ pub(super) fn tree(id: &str, tree: &mut Tree) {
         }
         "sep-2640-format-name-required" => {
             keep_entry(tree, skill);
-            rewrite(tree, skill, |text| text.replacen("\nname:", "\ntitle:", 1));
+            set_field(tree, skill, "name", "");
         }
         "sep-2640-format-description-required" => {
             keep_entry(tree, skill);
