@@ -170,7 +170,9 @@ fn conforms(disk: &Disk, directory: &str) -> bool {
     let odd = !document.duplicate_keys.is_empty()
         || !document.merge_keys.is_empty()
         || !document.non_string_keys.is_empty()
-        || !document.tags.is_empty();
+        || !document.tags.is_empty()
+        // A server may decline what it cannot render as JSON without loss.
+        || !document.root.fits_json();
     let text = |key: &str, most: usize| match document.get(key) {
         None => true,
         Some(node) => node

@@ -8,6 +8,9 @@ use sha2::{Digest, Sha256};
 /// How much of a body stays in the trace, in bytes.
 pub const KEPT: usize = 64 * 1024;
 
+/// How much of a body that opens like frontmatter is kept to be parsed, in bytes.
+const OPENING: usize = 1024 * 1024;
+
 /// Strict alphabet, padding required: what "base64" means in the base protocol's schema.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
@@ -19,7 +22,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 pub struct Content {
     /// Where the bytes came from, or why there are none.
     pub body: Body,
-    /// The first [`KEPT`] bytes of a body that opens like a frontmatter block (`---`, after an
+    /// The first mebibyte of a body that opens like a frontmatter block (`---`, after an
     /// optional byte-order mark); empty for all other bodies.
     pub opening: Vec<u8>,
     /// Whether the bytes cannot be text, in whatever charset.
@@ -105,7 +108,7 @@ pub fn digest_string(sha256: &[u8; 32]) -> String {
 fn opening(bytes: &[u8]) -> Vec<u8> {
     let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if body.starts_with(b"---") {
-        bytes[..bytes.len().min(KEPT)].to_vec()
+        bytes[..bytes.len().min(OPENING)].to_vec()
     } else {
         Vec::new()
     }

@@ -105,6 +105,22 @@ impl Node {
         }
     }
 
+    /// Whether every value can be shown in JSON as every library does: no infinity, no integer of
+    /// more than 64 bits.
+    pub fn fits_json(&self) -> bool {
+        match &self.content {
+            Content::Scalar { .. } => match self.reading() {
+                Some(Reading::Int(value)) => {
+                    (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value)
+                }
+                Some(Reading::Float(value)) => value.is_finite(),
+                _ => true,
+            },
+            Content::Sequence(items) => items.iter().all(Node::fits_json),
+            Content::Mapping(pairs) => pairs.iter().all(|(_, value)| value.fits_json()),
+        }
+    }
+
     /// What YAML 1.2 makes of this scalar, its tag included.
     pub(super) fn reading(&self) -> Option<Reading> {
         let Content::Scalar { text, style } = &self.content else {
