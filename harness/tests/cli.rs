@@ -563,7 +563,8 @@ fn a_server_that_goes_away_is_told_of() {
         };
         assert!(remark.contains(words), "{remark}");
         let last = ran.stdout.lines().last().unwrap();
-        assert!(last.starts_with("The target was lost"), "{last}");
+        // Whether a check had failed by then depends on how far the last start got.
+        assert!(last.contains("was lost"), "{last}");
     }
 }
 
