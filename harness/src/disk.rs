@@ -347,10 +347,10 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let root = scratch.path().join("skills");
         write(&root, "a/SKILL.md", SKILL);
-        write(&root, "shared/license.txt", b"MIT");
+        write(&root, "common/license.txt", b"MIT");
         write(scratch.path(), "secret/key", b"key");
         write(scratch.path(), "secret/deep/er", b"deeper");
-        symlink("../shared/license.txt", root.join("a/LICENSE")).unwrap();
+        symlink("../common/license.txt", root.join("a/LICENSE")).unwrap();
         symlink("../../secret/key", root.join("a/key")).unwrap();
         symlink("../../secret", root.join("a/secret")).unwrap();
         symlink(scratch.path(), root.join("a/loop")).unwrap();
@@ -364,7 +364,7 @@ mod tests {
         };
         assert_eq!(
             disk.links["a/LICENSE"],
-            Link::Inside("shared/license.txt".into())
+            Link::Inside("common/license.txt".into())
         );
         assert!(matches!(disk.find("a/LICENSE"), Found::File(file) if file.sha256.is_some()));
         assert_eq!(disk.links["a/key"], Link::OutsideFile(key));

@@ -8,7 +8,7 @@ use super::evidence::Evidence;
 use super::{Check, Needs};
 use crate::verdict::Judgement;
 use crate::wire::jsonrpc::METHOD_NOT_FOUND;
-use crate::wire::trace::Outcome;
+use crate::wire::trace::{Exchange, Outcome};
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
@@ -29,6 +29,35 @@ pub const CHECKS: &[Check] = &[
     )
     .needs(Needs::Extension),
 ];
+
+/// Whether a server knows the method of these well-formed calls: one answer other than "method not
+/// found" is enough.
+pub(super) fn is_known<'a>(
+    trace: &Evidence<'_>,
+    mut calls: impl Iterator<Item = &'a Exchange>,
+) -> bool {
+    calls.any(|exchange| trace.error_code(exchange) != Some(METHOD_NOT_FOUND))
+}
+
+/// A method that the declaration promises is known.
+pub(super) fn method_known<'a>(
+    trace: &Evidence<'_>,
+    calls: impl Iterator<Item = &'a Exchange>,
+    promise: &str,
+) -> Judgement {
+    let mut judgement = Judgement::new();
+    let calls: Vec<&Exchange> = calls.collect();
+    let Some(first) = calls.first() else {
+        return judgement;
+    };
+    if is_known(trace, calls.iter().copied()) {
+        judgement.holds();
+    } else {
+        let words = trace.outcome(first).words();
+        judgement.violated(trace.place(first), &first.method, promise, words);
+    }
+    judgement
+}
 
 /// `skills/list` is answered to a client that does not name the extension.
 fn undeclared_client(trace: &Evidence<'_>) -> Judgement {

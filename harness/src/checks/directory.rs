@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::entries::{Entry, describe};
 use super::evidence::Evidence;
-use super::{Check, Needs, listing};
+use super::{Check, Needs, conversation, listing};
 use crate::model::uri;
 use crate::verdict::{Finding, Judgement};
-use crate::wire::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use crate::wire::jsonrpc::INVALID_PARAMS;
 use crate::wire::trace::{Exchange, Outcome, Place};
 
 const fn check(id: &'static str, judge: fn(&Evidence<'_>) -> Judgement) -> Check {
@@ -60,26 +60,13 @@ pub(super) fn walked<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Ex
 }
 
 fn is_registered(trace: &Evidence<'_>) -> bool {
-    walked(trace).any(|exchange| trace.error_code(exchange) != Some(METHOD_NOT_FOUND))
+    conversation::is_known(trace, walked(trace))
 }
 
 /// The declared method is there.
 fn registered(trace: &Evidence<'_>) -> Judgement {
-    let mut judgement = Judgement::new();
-    let Some(first) = walked(trace).next() else {
-        return judgement;
-    };
-    if is_registered(trace) {
-        judgement.holds();
-    } else {
-        judgement.violated(
-            trace.place(first),
-            METHOD,
-            "the method, as directoryRead: true promises",
-            trace.outcome(first).words(),
-        );
-    }
-    judgement
+    let promise = "the method, as directoryRead: true promises";
+    conversation::method_known(trace, walked(trace), promise)
 }
 
 /// `result.resources` is an array of objects.

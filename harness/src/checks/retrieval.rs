@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::Check;
 use super::entries::{Entry, describe};
 use super::evidence::Evidence;
 use super::robustness::error_inside;
+use super::{Check, conversation};
 use crate::model::{format, uri};
 use crate::verdict::Judgement;
-use crate::wire::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use crate::wire::jsonrpc::INVALID_PARAMS;
 use crate::wire::trace::{Exchange, Outcome};
 
 /// The checks of this file.
@@ -70,26 +70,13 @@ fn well_formed<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange
 }
 
 fn is_implemented(trace: &Evidence<'_>) -> bool {
-    well_formed(trace).any(|exchange| trace.error_code(exchange) != Some(METHOD_NOT_FOUND))
+    conversation::is_known(trace, well_formed(trace))
 }
 
 /// The method is there, whatever the listing holds.
 fn implemented(trace: &Evidence<'_>) -> Judgement {
-    let mut judgement = Judgement::new();
-    let Some(first) = well_formed(trace).next() else {
-        return judgement;
-    };
-    if is_implemented(trace) {
-        judgement.holds();
-    } else {
-        judgement.violated(
-            trace.place(first),
-            GET,
-            "the method, as the declaration promises",
-            trace.outcome(first).words(),
-        );
-    }
-    judgement
+    let promise = "the method, as the declaration promises";
+    conversation::method_known(trace, well_formed(trace), promise)
 }
 
 /// Every listed skill is answered.
