@@ -58,7 +58,7 @@ pub struct Skillmd<'a> {
 pub enum NoFrontmatter {
     /// The file does not conform.
     Faulty(String),
-    /// The file may conform; the harness keeps too little of it to say.
+    /// The file may conform; too little of it is kept, or YAML libraries disagree about it.
     Unknown,
 }
 
