@@ -375,3 +375,138 @@ pub fn tokens(text: impl AsRef<str>) -> BTreeSet<String> {
         .map(str::to_owned)
         .collect()
 }
+
+/// Whether a directory result showed a URI before a frame.
+pub fn shown_in_directory(view: &View<'_>, uri: &str, before: usize) -> bool {
+    view.served("resources/directory/read")
+        .filter(|served| served.to < before)
+        .filter_map(|served| served.result.as_ref()?.get("resources")?.as_array())
+        .flatten()
+        .any(|child| member(child, "uri") == Some(uri))
+}
+
+/// Where a token comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source<'a> {
+    /// Label of the server.
+    pub server: &'a str,
+    /// URI under which it was read.
+    pub uri: &'a str,
+}
+
+/// The files whose tokens stand in a text, as far as servers handed them out.
+pub fn sources<'a>(view: &View<'a>, text: &str) -> Vec<Source<'a>> {
+    let wanted = tokens(text);
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<Source<'a>> = Vec::new();
+    for served in view.served("resources/read") {
+        let Some(uri) = member(&served.params, "uri") else {
+            continue;
+        };
+        let source = Source {
+            server: &served.server,
+            uri,
+        };
+        let holds = contents(served).any(|sent| !tokens(sent).is_disjoint(&wanted));
+        if holds && !found.contains(&source) {
+            found.push(source);
+        }
+    }
+    found
+}
+
+/// Whether a question asks for something of this kind.
+pub fn asks_for(consent: &Consent, kinds: &[&str]) -> bool {
+    let kind = member(&consent.params, "kind");
+    let covers = consent.params.get("covers").and_then(Value::as_array);
+    let covered = covers.into_iter().flatten().filter_map(Value::as_str);
+    kind.into_iter()
+        .chain(covered)
+        .any(|kind| kinds.contains(&kind))
+}
+
+/// Whether a question is about a skill.
+pub fn asks_about(consent: &Consent, server: &str, uri: &str) -> bool {
+    member(&consent.params, "server") == Some(server) && member(&consent.params, "uri") == Some(uri)
+}
+
+/// The skills that a `list` result offers: server (none for local skills), URI, and the whole item.
+pub fn offered(list: &Value) -> Vec<(Option<&str>, &str, &Value)> {
+    let skills = list.get("skills").and_then(Value::as_array);
+    skills
+        .into_iter()
+        .flatten()
+        .map(|skill| {
+            let uri = member(skill, "uri").unwrap_or_default();
+            (member(skill, "server"), uri, skill)
+        })
+        .collect()
+}
+
+/// The name of the skill that an entry describes.
+pub fn name_of(entry: &Value) -> Option<&str> {
+    member(entry.get("frontmatter")?, "name")
+}
+
+impl<'a> View<'a> {
+    /// The skills that are listed at a frame: the latest entry of each, of servers that are
+    /// connected, as server, URI and entry.
+    pub fn listed(&self, before: usize) -> Vec<(&'a str, &'a str, &'a Value)> {
+        let mut listed: Vec<(&str, &str, &Value)> = Vec::new();
+        for delivery in self
+            .deliveries()
+            .iter()
+            .filter(|delivery| delivery.at < before)
+        {
+            let Some(uri) = member(delivery.entry, "uri") else {
+                continue;
+            };
+            if delivery.method != "skills/list" || !self.connected(delivery.server, before) {
+                continue;
+            }
+            match listed
+                .iter_mut()
+                .find(|(server, other, _)| *server == delivery.server && *other == uri)
+            {
+                Some(known) => known.2 = delivery.entry,
+                None => listed.push((delivery.server, uri, delivery.entry)),
+            }
+        }
+        listed
+    }
+
+    /// Whether a server is connected at a frame.
+    pub fn connected(&self, server: &str, before: usize) -> bool {
+        let mut connected = false;
+        for ask in self.scene.asks.iter().filter(|ask| ask.from < before) {
+            let named = member(&ask.params, "server") == Some(server);
+            match ask.verb.as_str() {
+                "connect" if named => connected = true,
+                "disconnect" | "remove" if named => connected = false,
+                "restart" => connected = false,
+                _ => {}
+            }
+        }
+        connected
+    }
+
+    /// Whether the host asked the user before it loaded a skill, in any load of the scene before a
+    /// frame: only then are there approvals of loads to judge.
+    pub fn gates_loads(&self, before: usize) -> bool {
+        self.asks("load")
+            .filter(|ask| ask.to <= before)
+            .any(|ask| self.consents(ask).any(|consent| asks_for(consent, LOADS)))
+    }
+
+    /// Whether a skill was loaded before a frame.
+    pub fn loaded(&self, server: &str, uri: &str, before: usize) -> bool {
+        self.asks("load")
+            .filter(|ask| ask.to <= before)
+            .any(|ask| matches!(outcome(ask), Outcome::Ok(_)) && target(ask) == Some((server, uri)))
+    }
+}
+
+/// The kinds of questions that let a skill be loaded.
+pub const LOADS: &[&str] = &["load", "nested", "changed", "server"];
