@@ -120,6 +120,7 @@ fn help() {
         ("help_coverage", &["coverage", "--help"]),
         ("help_reference", &["reference", "--help"]),
         ("help_reference_server", &["reference", "server", "--help"]),
+        ("help_reference_host", &["reference", "host", "--help"]),
     ] {
         let ran = conform(args);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{name}");

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use sep2640_reference::faults;
+use sep2640_reference::{Fault, faults, host_faults};
 use serde_json::{Value, json};
 
 use crate::checks;
@@ -147,7 +147,7 @@ fn check_rows(side: Option<Side>) -> Vec<Value> {
         .flat_map(checks::all)
         .map(|check| {
             let spec = specs.get(check.id);
-            let faults = faults().iter().filter(|fault| fault.check == check.id);
+            let faults = all_faults().filter(|fault| fault.check == check.id);
             json!({
                 "id": check.id,
                 "side": check.side,
@@ -192,9 +192,13 @@ fn requirement_rows(side: Option<Side>) -> Vec<Value> {
         .collect()
 }
 
+/// What the reference server and the reference host can do wrong.
+fn all_faults() -> impl Iterator<Item = &'static Fault> {
+    faults().iter().chain(host_faults())
+}
+
 fn fault_rows(side: Option<Side>) -> Vec<Value> {
-    faults()
-        .iter()
+    all_faults()
         .filter(|fault| side.is_none_or(|side| side.to_string() == fault.side))
         .map(|fault| json!({"id": fault.id, "check": fault.check, "side": fault.side, "about": fault.about}))
         .collect()

@@ -1,9 +1,11 @@
-//! `reference server`: runs the built-in reference implementation.
+//! `reference`: runs the built-in reference implementations.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use sep2640_reference::{Generate, Options, Server, serve_http, serve_stdio};
+use sep2640_reference::{
+    Generate, HostOptions, Options, Server, serve_host_stdio, serve_http, serve_stdio,
+};
 use tokio::net::TcpListener;
 
 use crate::exit::Exit;
@@ -19,6 +21,15 @@ pub struct ReferenceArgs {
 enum ReferenceCommand {
     /// A server that is honest by default, on both revisions and both transports.
     Server(ReferenceServerArgs),
+    /// A host that is honest by default; it speaks the adapter protocol on stdin and stdout.
+    Host(ReferenceHostArgs),
+}
+
+#[derive(Debug, Args)]
+struct ReferenceHostArgs {
+    /// Break one rule; `list faults --side host` has the ids.
+    #[arg(long, value_name = "ID")]
+    fault: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -74,7 +85,43 @@ fn parse_generate(text: &str) -> Result<Generate, String> {
 
 /// Runs `reference`.
 pub fn run(args: ReferenceArgs) -> Exit {
-    let ReferenceCommand::Server(args) = args.command;
+    match args.command {
+        ReferenceCommand::Server(args) => server(args),
+        ReferenceCommand::Host(args) => host(args),
+    }
+}
+
+fn host(args: ReferenceHostArgs) -> Exit {
+    let options = HostOptions { fault: args.fault };
+    if let Err(error) = options.check() {
+        eprintln!("error: {error}");
+        return Exit::Usage;
+    }
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    match runtime.block_on(serve_host_stdio(options)) {
+        Ok(()) => Exit::Conformant,
+        Err(error) => {
+            eprintln!("error: stdio: {error}");
+            Exit::Usage
+        }
+    }
+}
+
+/// One thread: calls are answered in order, and it starts faster.
+fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            eprintln!("error: cannot start the runtime: {error}");
+            Exit::Harness
+        })
+}
+
+fn server(args: ReferenceServerArgs) -> Exit {
     let server = Server::new(Options {
         skills: args.skills,
         page_size: args.page_size,
@@ -91,16 +138,9 @@ pub fn run(args: ReferenceArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    // One thread: the server answers in order, and starts faster.
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("error: cannot start the runtime: {error}");
-            return Exit::Harness;
-        }
+        Err(exit) => return exit,
     };
     let outcome = runtime.block_on(async {
         match args.http {

@@ -26,7 +26,7 @@ mod wire;
 
 use std::sync::LazyLock;
 
-use crate::message::{Channel, MODERN};
+use crate::message::{Channel, LEGACY, MODERN};
 use crate::options::StartError;
 
 pub(crate) use sabotage::Sabotage;
@@ -38,7 +38,7 @@ pub struct Fault {
     pub id: &'static str,
     /// The check that has to notice it.
     pub check: &'static str,
-    /// What the server does wrong.
+    /// What is done wrong.
     pub about: &'static str,
     /// Revisions in which it acts; empty means in each.
     pub revisions: &'static [&'static str],
@@ -52,7 +52,7 @@ pub struct Fault {
     pub needs: &'static [&'static str],
 }
 
-/// Every fault there is, by section.
+/// Every fault of the server, by section.
 pub fn faults() -> &'static [Fault] {
     static ALL: LazyLock<Vec<Fault>> = LazyLock::new(|| {
         [
@@ -78,7 +78,7 @@ pub fn faults() -> &'static [Fault] {
 }
 
 impl Fault {
-    const fn new(id: &'static str, about: &'static str) -> Fault {
+    pub(crate) const fn new(id: &'static str, about: &'static str) -> Fault {
         Fault {
             id,
             check: before_slash(id),
@@ -95,9 +95,21 @@ impl Fault {
         self
     }
 
-    const fn modern(mut self) -> Fault {
+    pub(crate) const fn modern(mut self) -> Fault {
         self.revisions = &[MODERN];
         self
+    }
+
+    pub(crate) const fn legacy(mut self) -> Fault {
+        self.revisions = &[LEGACY];
+        self
+    }
+
+    /// A fault of the host.
+    pub(crate) const fn host(id: &'static str, about: &'static str) -> Fault {
+        let mut fault = Fault::new(id, about);
+        fault.side = "host";
+        fault
     }
 
     const fn over(mut self, channel: Channel) -> Fault {
@@ -122,20 +134,23 @@ const fn before_slash(id: &'static str) -> &'static str {
 
 /// The fault with this id.
 pub(crate) fn find(id: &str) -> Result<&'static Fault, StartError> {
-    faults()
-        .iter()
+    find_in(faults(), id)
+}
+
+/// The fault of a list that has this id.
+pub(crate) fn find_in(list: &'static [Fault], id: &str) -> Result<&'static Fault, StartError> {
+    list.iter()
         .find(|fault| fault.id == id)
         .ok_or_else(|| StartError::UnknownFault {
             id: id.to_owned(),
-            closest: closest(id),
+            closest: closest(list, id),
         })
 }
 
 /// The known id that takes the fewest edits to reach, if it takes few.
-fn closest(id: &str) -> Option<&'static str> {
+fn closest(list: &'static [Fault], id: &str) -> Option<&'static str> {
     let prefixed = format!("sep-2640-{id}");
-    faults()
-        .iter()
+    list.iter()
         .map(|fault| {
             (
                 distance(id, fault.id).min(distance(&prefixed, fault.id)),
@@ -167,7 +182,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::message::LEGACY;
 
     #[test]
     fn ids_are_unique_and_well_formed() {

@@ -1,0 +1,256 @@
+//! What the user has allowed for good, and what the user's policy says. Both
+//! are kept on disk, by server and URI; an approval holds for the set of
+//! files that the skill had when it was given.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::address::root;
+use super::entry::{Entry, Source};
+use super::faults::Switch;
+use super::outcome::Key;
+
+/// The approvals and policies of one host.
+#[derive(Debug)]
+pub(super) struct Approvals {
+    fault: Switch,
+    path: PathBuf,
+    records: Vec<Record>,
+    policies: Vec<(Key, bool)>,
+}
+
+#[derive(Debug, Clone)]
+struct Record {
+    key: Key,
+    /// The files and their digests, or nothing for a dynamic skill.
+    set: Vec<(String, String)>,
+    kinds: BTreeSet<String>,
+    /// The skill has changed since, and the user has to be asked again.
+    revoked: bool,
+}
+
+impl Approvals {
+    /// Reads what was stored in the directory.
+    pub fn open(directory: &Path, fault: Switch) -> Approvals {
+        let path = directory.join("approvals.json");
+        let stored: Value = std::fs::read(&path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or(Value::Null);
+        let rows = |name: &str| stored[name].as_array().cloned().unwrap_or_default();
+        Approvals {
+            fault,
+            path,
+            records: rows("approvals").iter().map(record).collect(),
+            policies: rows("policies")
+                .iter()
+                .map(|row| (key(row), row["allow"] == true))
+                .collect(),
+        }
+    }
+
+    fn save(&self) -> io::Result<()> {
+        let approvals = self.records.iter().map(|record| {
+            json!({"server": record.key.server, "uri": record.key.uri, "set": record.set,
+                "kinds": record.kinds, "revoked": record.revoked})
+        });
+        let policies = self
+            .policies
+            .iter()
+            .map(|(key, allow)| json!({"server": key.server, "uri": key.uri, "allow": allow}));
+        let stored = json!({
+            "approvals": approvals.collect::<Vec<_>>(),
+            "policies": policies.collect::<Vec<_>>(),
+        });
+        let next = self.path.with_extension("new");
+        std::fs::write(&next, stored.to_string())?;
+        std::fs::rename(next, &self.path)
+    }
+
+    fn find(&self, key: &Key) -> Option<usize> {
+        self.records.iter().position(|record| record.key == *key)
+    }
+
+    /// Whether the user has allowed this for good, for the files that the
+    /// entry has.
+    pub fn covers(&self, key: &Key, kind: &str, entry: &Entry) -> bool {
+        if self.fault.on("host-skill-identity-pair/approval")
+            && self
+                .records
+                .iter()
+                .any(|record| record.key.uri == key.uri && record.kinds.contains(kind))
+        {
+            return true;
+        }
+        let Some(record) = self.find(key).map(|at| &self.records[at]) else {
+            return false;
+        };
+        if !record.kinds.contains(kind) {
+            return false;
+        }
+        if kind == "execute" && self.fault.on("host-content-bound-approval/execute") {
+            return true;
+        }
+        if entry.is_dynamic() {
+            return self.fault.on("host-dynamic-not-content-bound/stored");
+        }
+        !record.revoked && self.bound_to(&record.set, entry)
+    }
+
+    /// Whether the user had allowed an earlier state of the skill.
+    pub fn outdated(&self, key: &Key, entry: &Entry) -> bool {
+        self.find(key)
+            .map(|at| &self.records[at])
+            .is_some_and(|record| {
+                record.revoked || !entry.is_dynamic() && !self.bound_to(&record.set, entry)
+            })
+    }
+
+    /// Keeps an approval, unless the skill has no content that it could be
+    /// bound to.
+    pub fn store(&mut self, key: &Key, kind: &str, entry: &Entry) {
+        if entry.is_dynamic() && !self.fault.on("host-dynamic-not-content-bound/stored") {
+            return;
+        }
+        let at = self.find(key).unwrap_or_else(|| {
+            self.records.push(Record {
+                key: key.clone(),
+                set: entry.set(),
+                kinds: BTreeSet::new(),
+                revoked: false,
+            });
+            self.records.len() - 1
+        });
+        let outdated = self.outdated(key, entry);
+        let record = &mut self.records[at];
+        if outdated {
+            record.kinds.retain(|kind| {
+                kind == "execute" && self.fault.on("host-content-bound-approval/execute")
+            });
+        }
+        record.set = entry.set();
+        record.revoked = false;
+        record.kinds.insert(kind.to_owned());
+        self.keep();
+    }
+
+    /// Takes notice of an entry, whatever it was fetched for. Says whether it
+    /// ends an approval.
+    pub fn observe(&mut self, key: &Key, entry: &Entry) -> bool {
+        let Some(at) = self.find(key) else {
+            return false;
+        };
+        let record = &self.records[at];
+        let kept = entry.is_dynamic() && self.fault.on("host-dynamic-not-content-bound/stored");
+        if record.revoked || kept || self.bound_to(&record.set, entry) {
+            return false;
+        }
+        let record = &mut self.records[at];
+        record.revoked = true;
+        record.kinds.retain(|kind| {
+            kind == "execute" && self.fault.on("host-content-bound-approval/execute")
+        });
+        self.keep();
+        true
+    }
+
+    /// Whether an approval of this set is one of what the entry has.
+    fn bound_to(&self, approved: &[(String, String)], entry: &Entry) -> bool {
+        let fault = |variant: &str| match variant {
+            "list" => {
+                self.fault.on("host-content-bound-approval/list") && entry.source == Source::List
+            }
+            _ => self.fault.on("host-content-bound-approval/get") && entry.source == Source::Get,
+        };
+        if fault("list") || fault("get") {
+            return true;
+        }
+        let now = entry.set();
+        if self.fault.on("host-content-bound-approval/order") {
+            return now == approved;
+        }
+        let inner: Vec<&str> = now
+            .iter()
+            .chain(approved)
+            .filter_map(|(uri, _)| root(uri))
+            .filter(|directory| *directory != entry.root())
+            .collect();
+        let set = |pairs: &[(String, String)]| -> BTreeSet<(String, String)> {
+            let nested = |uri: &str| {
+                inner
+                    .iter()
+                    .any(|directory| super::address::within(directory, uri))
+            };
+            pairs
+                .iter()
+                .filter(|(uri, _)| {
+                    !(self.fault.on("host-content-bound-approval/nested") && nested(uri))
+                })
+                .map(
+                    |(uri, digest)| match self.fault.on("host-content-bound-approval") {
+                        true => (uri.clone(), String::new()),
+                        false => (uri.clone(), digest.clone()),
+                    },
+                )
+                .collect()
+        };
+        let (approved, now) = (set(approved), set(&now));
+        approved == now
+            || self.fault.on("host-content-bound-approval/added") && approved.is_subset(&now)
+            || self.fault.on("host-content-bound-approval/removed") && now.is_subset(&approved)
+    }
+
+    /// Whether the user's policy forbids the skill.
+    pub fn forbidden(&self, key: &Key) -> bool {
+        self.policies
+            .iter()
+            .any(|(ruled, allow)| ruled == key && !allow)
+    }
+
+    /// Sets the user's policy for a skill.
+    pub fn rule(&mut self, key: Key, allow: bool) {
+        self.policies.retain(|(ruled, _)| *ruled != key);
+        self.policies.push((key, allow));
+        self.keep();
+    }
+
+    /// Forgets what was allowed for a server that is removed. Whoever gets
+    /// its label later is somebody else.
+    pub fn forget(&mut self, server: &str) {
+        self.records
+            .retain(|record| record.key.server.as_deref() != Some(server));
+        self.keep();
+    }
+
+    fn keep(&self) {
+        if let Err(error) = self.save() {
+            eprintln!("sep2640-reference: cannot store approvals: {error}");
+        }
+    }
+}
+
+fn key(row: &Value) -> Key {
+    Key {
+        server: row["server"].as_str().map(str::to_owned),
+        uri: row["uri"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+fn record(row: &Value) -> Record {
+    let pairs = row["set"].as_array().into_iter().flatten();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Record {
+        key: key(row),
+        set: pairs.map(|pair| (text(&pair[0]), text(&pair[1]))).collect(),
+        kinds: row["kinds"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(text)
+            .collect(),
+        revoked: row["revoked"] == true,
+    }
+}

@@ -1,0 +1,126 @@
+//! Running what the model asks for with a tool that executes code.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use super::context::Window;
+use super::entry::Entry;
+use super::outcome::Key;
+use super::state::Host;
+use super::user::{Question, User};
+
+impl Host {
+    /// Runs a tool. While the host acts on a skill of a server, the user has
+    /// to allow it for that skill.
+    pub async fn run_tool(
+        &mut self,
+        user: &mut User,
+        tool: &str,
+        input: &Value,
+        acting: Option<&Key>,
+    ) -> Value {
+        let Some(command) = input["command"].as_str().filter(|_| tool == "shell") else {
+            return json!({"ran": false, "reason": format!("there is no tool \"{tool}\" that takes this input")});
+        };
+        let skills: Vec<Key> = match acting {
+            Some(key) => vec![key.clone()],
+            None => self
+                .windows
+                .iter()
+                .map(|window| window.key.clone())
+                .collect(),
+        };
+        for key in skills.iter().filter(|key| key.server.is_some()) {
+            if !self.may_execute(user, key, command).await {
+                return json!({"ran": false, "reason": "the user did not allow it"});
+            }
+        }
+        match run(command).await {
+            Ok(()) => json!({"ran": true}),
+            Err(reason) => json!({"ran": false, "reason": reason}),
+        }
+    }
+
+    async fn may_execute(&mut self, user: &mut User, key: &Key, command: &str) -> bool {
+        let fault = self.fault;
+        let window = self.window(key);
+        let held = window.and_then(|window| window.entry.clone());
+        let cached = window.is_some_and(|window: &Window| window.cached);
+        let registered = self
+            .server(key.label())
+            .and_then(|server| server.lookup(&key.uri)?.ok().cloned());
+        let entry = held.or(registered);
+        let claims = entry.as_ref().is_some_and(|entry| entry.claims_verified);
+        if fault.on("host-exec-gate-while-acting")
+            || fault.on("host-cache-durable-origin") && cached && self.restarted
+            || fault.on("host-cache-durable-origin/disconnected") && !self.is_connected(key.label())
+            || fault.on("host-annotations-no-semantics/approval") && claims
+            || fault.on("host-no-implicit-local-execution/other-skill") && self.memory.tool_allowed
+        {
+            return true;
+        }
+        if entry
+            .as_ref()
+            .is_some_and(|entry| self.approvals.covers(key, "execute", entry))
+        {
+            return true;
+        }
+        let kind = match fault.on("host-no-implicit-local-execution/server") {
+            true => "server",
+            false => "execute",
+        };
+        let detail = format!(
+            "The skill {} of server \"{}\" has this run on your machine: {command}. Allow it?",
+            key.uri,
+            key.label()
+        );
+        let decision = user.ask(&Question::new(kind, key, detail)).await;
+        if decision.allow {
+            self.memory.tool_allowed = true;
+            if let Some(entry) = entry.filter(|_| decision.remember && kind == "execute") {
+                self.approvals.store(key, "execute", &entry);
+            }
+        }
+        decision.allow || fault.on("host-no-implicit-local-execution/denied")
+    }
+}
+
+/// Runs a command and waits for its end.
+async fn run(command: &str) -> Result<(), String> {
+    let status = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .status();
+    match tokio::time::timeout(super::http::PATIENCE, status).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(format!("it cannot be run: {error}")),
+        Err(_) => Err("it did not end and was stopped".to_owned()),
+    }
+}
+
+/// Runs the commands that the frontmatter wants to be run at some moment,
+/// which nothing honest does.
+pub(super) async fn hooks(entry: &Entry, moment: &str) {
+    let Some(hooks) = entry.frontmatter.get("hooks") else {
+        return;
+    };
+    let mut commands = Vec::new();
+    strings(hooks.get(moment).unwrap_or(hooks), &mut commands);
+    for command in commands {
+        let _ = run(&command).await;
+    }
+}
+
+fn strings(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+        Value::Object(fields) => fields.values().for_each(|field| strings(field, found)),
+        _ => {}
+    }
+}

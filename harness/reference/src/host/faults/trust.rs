@@ -1,0 +1,154 @@
+//! Faults in whom the host trusts, what it asks, and what it runs.
+
+use crate::faults::Fault;
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault::host(
+        "sep-2640-host-annotations-no-semantics",
+        "skips verification where _meta says verified",
+    ),
+    Fault::host(
+        "sep-2640-host-annotations-no-semantics/approval",
+        "skips the question before execution where _meta says verified",
+    ),
+    Fault::host(
+        "sep-2640-host-cache-durable-origin",
+        "runs tools unasked for skills that came from the cache after a restart",
+    ),
+    Fault::host(
+        "sep-2640-host-cache-durable-origin/disconnected",
+        "runs tools unasked for skills whose server is disconnected",
+    ),
+    Fault::host(
+        "sep-2640-host-content-bound-approval",
+        "binds approvals to URIs and not to digests",
+    ),
+    Fault::host(
+        "sep-2640-host-content-bound-approval/added",
+        "keeps approvals when files are added",
+    ),
+    Fault::host(
+        "sep-2640-host-content-bound-approval/removed",
+        "keeps approvals when files are removed",
+    ),
+    Fault::host(
+        "sep-2640-host-content-bound-approval/nested",
+        "leaves files of nested skills out of the comparison",
+    ),
+    Fault::host(
+        "sep-2640-host-content-bound-approval/list",
+        "does not compare entries from skills/list",
+    ),
+    Fault::host(
+        "sep-2640-host-content-bound-approval/get",
+        "does not compare entries from skills/get",
+    ),
+    Fault::host(
+        "sep-2640-host-content-bound-approval/execute",
+        "keeps the approval to execute when a skill has changed",
+    ),
+    Fault::host(
+        "sep-2640-host-content-bound-approval/order",
+        "revokes approvals when only the order of the files has changed",
+    ),
+    Fault::host(
+        "sep-2640-host-cross-origin-read-approval",
+        "reads from another server without asking",
+    ),
+    Fault::host(
+        "sep-2640-host-cross-origin-read-approval/remembered",
+        "asks once for all reads from another server",
+    ),
+    Fault::host(
+        "sep-2640-host-cross-origin-read-approval/unnamed",
+        "does not name the other server when it asks",
+    ),
+    Fault::host(
+        "sep-2640-host-dynamic-not-content-bound",
+        "presents dynamic skills as verified",
+    ),
+    Fault::host(
+        "sep-2640-host-dynamic-not-content-bound/stored",
+        "stores approvals of dynamic skills",
+    ),
+    Fault::host(
+        "sep-2640-host-exec-gate-while-acting",
+        "runs tools unasked while it acts on an MCP skill",
+    ),
+    Fault::host(
+        "sep-2640-host-ignore-allowed-tools",
+        "puts allowed-tools in force on loading",
+    ),
+    Fault::host(
+        "sep-2640-host-ignore-allowed-tools/others",
+        "keeps a grant in force after the skill it was for is released",
+    ),
+    Fault::host(
+        "sep-2640-host-ignore-allowed-tools/load-approval",
+        "counts the approval of a load as a grant",
+    ),
+    Fault::host(
+        "sep-2640-host-ignore-allowed-tools/nested",
+        "grants the tools of a nested skill unasked",
+    ),
+    Fault::host(
+        "sep-2640-host-nested-fresh-consent",
+        "loads nested skills under the approval of the outer skill",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution",
+        "runs a hook of the frontmatter on loading",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/denied",
+        "runs tools although the user has denied it",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/other-skill",
+        "runs tools for one skill on the approval of another",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/server",
+        "runs tools on the approval of the server",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/after-release",
+        "runs a hook of the frontmatter on release",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-permission-grants",
+        "puts permissions and additional-directories in force on loading",
+    ),
+    Fault::host(
+        "sep-2640-host-origin-tag-visible",
+        "puts SKILL.md into context without its origin",
+    ),
+    Fault::host(
+        "sep-2640-host-origin-tag-visible/file",
+        "puts supporting files into context without their origin",
+    ),
+    Fault::host(
+        "sep-2640-host-origin-tag-visible/local",
+        "presents MCP skills like local ones",
+    ),
+    Fault::host(
+        "sep-2640-host-reads-bound-to-origin",
+        "reads from whichever server lists a skill with the URI",
+    ),
+    Fault::host(
+        "sep-2640-host-skills-are-data",
+        "puts skills into context in the role of the system",
+    ),
+    Fault::host(
+        "sep-2640-host-skills-are-data/developer",
+        "puts skills into context in the role of the developer",
+    ),
+    Fault::host(
+        "sep-2640-host-untrusted-input",
+        "marks skills from servers as trusted",
+    ),
+    Fault::host(
+        "sep-2640-host-user-policy",
+        "loads skills that the user's policy forbids",
+    ),
+];

@@ -1,0 +1,280 @@
+//! Loading a skill: the only way in which one becomes active.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::context::{Kind, Message, Window};
+use super::entry::{Entry, tools};
+use super::exec;
+use super::limits;
+use super::outcome::{Delivered, Key, Outcome, Refusal, refuse};
+use super::state::Host;
+use super::user::{Question, User};
+
+impl Host {
+    /// Loads the skill that is asked for.
+    pub async fn load(&mut self, user: &mut User, params: &Value) -> Outcome {
+        let key = self.resolve(params).await?;
+        if self.approvals.forbidden(&key) && !self.fault.on("host-user-policy") {
+            return refuse("policy", "the user's policy forbids this skill");
+        }
+        if key.server.is_none() {
+            return self.load_local(&key);
+        }
+        self.load_from_server(user, key).await
+    }
+
+    fn load_local(&mut self, key: &Key) -> Outcome {
+        let local = self.local(&key.uri)?;
+        let bytes = match local.text() {
+            Ok(bytes) => bytes,
+            Err(error) => return refuse("not-found", format!("{}: {error}", key.uri)),
+        };
+        let mut window = Window::new(key.clone(), None);
+        window.granted = local.allowed_tools;
+        let message = Message::local(Kind::Skill, key, &bytes);
+        self.enter(window, message);
+        Ok(Delivered {
+            server: None,
+            uri: key.uri.clone(),
+            bytes,
+            verified: None,
+        })
+    }
+
+    async fn load_from_server(&mut self, user: &mut User, key: Key) -> Outcome {
+        let label = key.label().to_owned();
+        if self.fault.on("client-authority-not-resolved") {
+            knock(&key.uri).await;
+        }
+        let entry = self.entry(&key).await?;
+        if self.fault.on("host-limit-enforced") && limits::check(&entry, self.fault).is_err() {
+            let _ = self.request_resource(&label, &entry.uri).await;
+        }
+        limits::check(&entry, self.fault)?;
+        if self.fault.on("host-no-prefetch/approve") {
+            let _ = self.request_resource(&label, &entry.uri).await;
+            self.fetch_others(&label, &entry).await;
+        }
+        let asked = self.permit(user, &key, &entry).await?;
+        let (file, entry) = self.obtain(user, &label, &entry, &entry.uri).await?;
+        let retrieved = file.bytes.len() as u64;
+        if entry.is_dynamic() && retrieved > limits::BYTES {
+            return refuse(
+                "limit",
+                format!("{} has {retrieved} bytes, more than are supported", key.uri),
+            );
+        }
+        if self.fault.on("host-no-prefetch/load") {
+            self.fetch_others(&label, &entry).await;
+        }
+        let mut window = Window::new(key.clone(), Some(entry.clone()));
+        window.cached = file.cached;
+        window.retrieved = retrieved;
+        if self.fault.on("host-no-implicit-permission-grants") {
+            for field in ["permissions", "additional-directories"] {
+                window
+                    .granted
+                    .extend(entry.frontmatter.get(field).map(tools).unwrap_or_default());
+            }
+        }
+        if self.fault.on("host-no-implicit-local-execution") {
+            exec::hooks(&entry, "load").await;
+        }
+        let message = Message::from_server(
+            Kind::Skill,
+            &self.origin(&label),
+            &key,
+            &file.bytes,
+            self.fault,
+        );
+        self.enter(window, message);
+        let granted = self.grant(user, &key, &entry, asked).await;
+        if let Some(window) = self.windows.iter_mut().find(|window| window.key == key) {
+            window.granted.extend(granted);
+        }
+        Ok(Delivered {
+            server: Some(self.presented(&label)),
+            uri: file.uri,
+            bytes: file.bytes,
+            verified: Some(file.verified || self.fault.on("host-dynamic-not-content-bound")),
+        })
+    }
+
+    /// Puts a SKILL.md into context and opens its window.
+    fn enter(&mut self, window: Window, message: Message) {
+        if self.fault.on("host-acting-window") {
+            self.windows.clear();
+        }
+        self.leave(&window.key);
+        self.windows.push(window);
+        self.context.push(message);
+    }
+
+    /// Takes a SKILL.md out of context and closes its window.
+    fn leave(&mut self, key: &Key) {
+        self.windows.retain(|window| window.key != *key);
+        self.context
+            .retain(|message| !(message.kind == Kind::Skill && message.key == *key));
+    }
+
+    /// SKILL.md leaves the model's context.
+    pub async fn release(&mut self, key: &Key) {
+        let window = self.window(key).cloned();
+        self.leave(key);
+        let Some(window) = window else { return };
+        if self.fault.on("host-ignore-allowed-tools/others") {
+            self.memory
+                .permissions
+                .extend(window.granted.iter().cloned());
+        }
+        if self
+            .fault
+            .on("host-no-implicit-local-execution/after-release")
+            && let Some(entry) = &window.entry
+        {
+            exec::hooks(entry, "release").await;
+        }
+    }
+
+    /// Asks whether the skill may be loaded, unless the user has allowed it
+    /// for good. Says whether there was a question.
+    async fn permit(&mut self, user: &mut User, key: &Key, entry: &Entry) -> Result<bool, Refusal> {
+        let label = key.label();
+        let outer = self.outer(key).cloned();
+        // What lies within an approved skill is asked for afresh each time.
+        if outer.is_none() && self.approvals.covers(key, "load", entry) {
+            return Ok(false);
+        }
+        if let Some(outer) = outer
+            .as_ref()
+            .filter(|_| self.fault.on("host-nested-fresh-consent"))
+        {
+            let outer_key = Key::new(label, &outer.uri);
+            if self.window(&outer_key).is_some() || self.approvals.covers(&outer_key, "load", outer)
+            {
+                return Ok(false);
+            }
+        }
+        if self.fault.on("read-is-not-a-load/approval")
+            && self.memory.read_as_resource.contains(key)
+        {
+            return Ok(false);
+        }
+        let (name, uri) = (&entry.name, &key.uri);
+        let (kind, detail) = if let Some(outer) = &outer {
+            let text = format!(
+                "Load the skill \"{name}\" of server \"{label}\" ({uri}), which lies inside {}?",
+                outer.uri
+            );
+            ("nested", text)
+        } else if self.approvals.outdated(key, entry) {
+            let text = format!(
+                "The skill \"{name}\" of server \"{label}\" ({uri}) has changed since it was approved. Load it?"
+            );
+            ("changed", text)
+        } else {
+            (
+                "load",
+                format!("Load the skill \"{name}\" of server \"{label}\" ({uri})?"),
+            )
+        };
+        let decision = user
+            .ask(&Question::new(kind, key, detail))
+            .await
+            .or_refuse("the load")?;
+        if decision.remember && outer.is_none() {
+            self.approvals.store(key, "load", entry);
+        }
+        Ok(true)
+    }
+
+    /// The tools that are put in force for a skill: those that it asks for,
+    /// if the user grants them.
+    async fn grant(
+        &mut self,
+        user: &mut User,
+        key: &Key,
+        entry: &Entry,
+        asked: bool,
+    ) -> Vec<String> {
+        let wanted = entry.allowed_tools();
+        if wanted.is_empty() {
+            return wanted;
+        }
+        if self.fault.on("host-ignore-allowed-tools")
+            || self.fault.on("host-ignore-allowed-tools/load-approval") && asked
+            || self.fault.on("host-ignore-allowed-tools/nested") && self.is_nested(key)
+            || self.approvals.covers(key, "grant", entry)
+        {
+            return wanted;
+        }
+        let detail = format!(
+            "The skill \"{}\" of server \"{}\" ({}) asks for the use of {}. Grant it while the skill is in use?",
+            entry.name,
+            key.label(),
+            key.uri,
+            wanted.join(", ")
+        );
+        let question = Question {
+            tools: wanted.clone(),
+            ..Question::new("grant", key, detail)
+        };
+        let decision = user.ask(&question).await;
+        if decision.allow && decision.remember && !self.is_nested(key) {
+            self.approvals.store(key, "grant", entry);
+        }
+        if decision.allow { wanted } else { Vec::new() }
+    }
+
+    /// Reads the supporting files of a skill (a fault).
+    pub async fn fetch_others(&mut self, label: &str, entry: &Entry) {
+        for item in entry.items().iter().filter(|item| item.uri != entry.uri) {
+            let _ = self.request_resource(label, &item.uri).await;
+        }
+    }
+
+    /// The content of a skill that is not loaded, for the user.
+    pub async fn inspect(&mut self, user: &mut User, key: &Key) -> Outcome {
+        if key.server.is_none() {
+            let bytes = self.local(&key.uri)?.text();
+            return match bytes {
+                Ok(bytes) => Ok(Delivered {
+                    server: None,
+                    uri: key.uri.clone(),
+                    bytes,
+                    verified: None,
+                }),
+                Err(error) => refuse("not-found", error.to_string()),
+            };
+        }
+        let label = key.label();
+        let entry = self.entry(key).await?;
+        limits::check(&entry, self.fault)?;
+        let (file, entry) = self.obtain(user, label, &entry, &entry.uri).await?;
+        let bytes = if self.fault.on("host-inspect-before-load") {
+            format!("{}: {}", entry.name, entry.description).into_bytes()
+        } else {
+            file.bytes
+        };
+        Ok(Delivered {
+            server: Some(self.presented(label)),
+            uri: file.uri,
+            bytes,
+            verified: Some(file.verified),
+        })
+    }
+}
+
+/// Connects to the host and port in the authority of a URI (a fault).
+async fn knock(uri: &str) {
+    let authority = uri
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split('/').next());
+    if let Some(authority) = authority.filter(|authority| authority.contains(':')) {
+        let _ = timeout(Duration::from_secs(2), TcpStream::connect(authority)).await;
+    }
+}
