@@ -34,12 +34,15 @@ fn surfaced(view: &View<'_>, judgement: &mut Judgement) {
         let uri = member(&ask.params, "uri").unwrap_or("list_directory");
         match outcome(ask) {
             Outcome::Ok(_) => judgement.holds(),
-            Outcome::Refused { reason, .. } if view.witnessed() => judgement.violated(
-                place(ask),
-                uri,
-                "the directory's children, since the server declares directoryRead",
-                format!("it was refused: {reason}"),
-            ),
+            Outcome::Refused { reason, .. } if view.witnessed() => {
+                judgement.violated(
+                    place(ask),
+                    uri,
+                    "the directory's children, since the server declares directoryRead",
+                    format!("it was refused: {reason}"),
+                );
+                judgement.because("directory");
+            }
             _ => {}
         }
     }
@@ -94,12 +97,15 @@ fn no_extension(view: &View<'_>, judgement: &mut Judgement) {
                     .is_some_and(|entry| is_ahead(entry, skill, uri))
         });
         match (sent, outcome(ask)) {
-            (Some(served), _) => judgement.violated(
-                at(served.at),
-                uri,
-                "no read of a file that only a directory showed",
-                "resources/read was sent",
-            ),
+            (Some(served), _) => {
+                judgement.violated(
+                    at(served.at),
+                    uri,
+                    "no read of a file that only a directory showed",
+                    "resources/read was sent",
+                );
+                judgement.because("unlisted");
+            }
             (None, Outcome::Refused { .. }) if view.witnessed() => judgement.holds(),
             _ => {}
         }

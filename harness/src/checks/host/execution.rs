@@ -28,13 +28,7 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// Steps that other checks judge.
-const OTHERS: [&str; 5] = [
-    "annotated",
-    "run-denied",
-    "run-other",
-    "run-trusted-server",
-    "durable-run",
-];
+const OTHERS: [&str; 4] = ["annotated", "run-denied", "run-other", "durable-run"];
 
 fn ran(ask: &Ask) -> Option<bool> {
     result(ask)?.get("ran")?.as_bool()
@@ -63,6 +57,29 @@ fn exec_gate(view: &View<'_>, judgement: &mut Judgement) {
         }
         judge_run(view, judgement, ask, "it ran without a question");
     }
+}
+
+/// Whether the user declined to run code in this call.
+fn declined(view: &View<'_>, ask: &Ask) -> bool {
+    view.scene.consents.iter().any(|consent| {
+        ask.from < consent.at
+            && consent.at < ask.to
+            && !consent.allowed
+            && asks_for(consent, &["execute"])
+    })
+}
+
+/// Whether the user was asked to trust the server as a whole, and agreed.
+fn trusted(view: &View<'_>, ask: &Ask) -> bool {
+    let Some((server, _)) = acting_on(ask) else {
+        return false;
+    };
+    view.scene.consents.iter().any(|consent| {
+        consent.at < ask.to
+            && consent.allowed
+            && member(&consent.params, "kind") == Some("server")
+            && member(&consent.params, "server") == Some(server)
+    })
 }
 
 fn judge_run(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, actual: &str) {
@@ -101,10 +118,7 @@ fn no_execution(view: &View<'_>, judgement: &mut Judgement) {
         }
     }
     for ask in &view.scene.asks {
-        let Some(name) = ask.name.as_deref() else {
-            continue;
-        };
-        match name {
+        match ask.name.as_deref().unwrap_or_default() {
             "hooked" if view.witnessed() && matches!(outcome(ask), Outcome::Ok(_)) => {
                 judgement.holds()
             }
@@ -228,7 +242,17 @@ fn allowed_tools(view: &View<'_>, judgement: &mut Judgement) {
                             && super::view::target(load) == Some((server, uri))
                     })
             });
-            let active = wanted.iter().find(|tool| in_force.contains(tool.as_str()));
+            // What was in force before the load did not come from it.
+            let before = |tool: &str| {
+                view.results("tools").any(|(earlier, tools)| {
+                    earlier.to < ask.from
+                        && !view.loaded(server, uri, earlier.from)
+                        && self::in_force(tools).contains(tool)
+                })
+            };
+            let active = wanted
+                .iter()
+                .find(|tool| in_force.contains(tool.as_str()) && !before(tool));
             match active {
                 Some(tool) if !granted => judgement.violated(
                     place(ask),
@@ -306,9 +330,7 @@ fn nested_not_acted_on(view: &View<'_>, judgement: &mut Judgement) {
             continue;
         };
         let nested = uri != outer && uri.ends_with("/SKILL.md") && inside(outer, uri);
-        if !nested
-            || !matches!(outcome(ask), Outcome::Ok(_))
-            || view.loaded(server, uri, usize::MAX)
+        if !nested || !matches!(outcome(ask), Outcome::Ok(_)) || view.loaded(server, uri, ask.from)
         {
             continue;
         }
