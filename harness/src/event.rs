@@ -146,6 +146,8 @@ pub enum RemarkKind {
     BaseProtocol,
     /// A bound was hit, so not everything was looked at.
     Bounded,
+    /// `--fail-fast` ended the playing.
+    Stopped,
 }
 
 /// What the listing held.

@@ -10,6 +10,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::exit::Exit;
+
 /// Conformance suite for SEP-2640, the Skills extension of the Model Context Protocol.
 #[derive(Debug, Parser)]
 #[command(name = "sep2640-conform", version, max_term_width = 100)]
@@ -37,8 +39,13 @@ enum Command {
     Reference(reference::ReferenceArgs),
 }
 
-/// Parses the arguments of the process and does what they say.
+/// Parses the arguments of the process and does what they say. A panic, which has told of itself on
+/// standard error, is a fault of the harness.
 pub fn main() -> ExitCode {
+    std::panic::catch_unwind(run).unwrap_or_else(|_| Exit::Harness.into())
+}
+
+fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Server(args) => server::run(&args).into(),
         Command::List(args) => list::run(&args).into(),
