@@ -105,7 +105,7 @@ pub(super) struct Child<'a> {
 }
 
 impl Child<'_> {
-    fn uri(&self) -> Option<&str> {
+    pub(super) fn uri(&self) -> Option<&str> {
         self.value.get("uri")?.as_str()
     }
 
