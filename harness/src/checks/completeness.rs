@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::directory::{Child, METHOD, REGISTERED, SHAPE, children, subdir_mimetype};
 use super::evidence::Evidence;
-use super::{Check, Needs};
+use super::{Check, Needs, retrieval};
 use crate::model::uri;
 use crate::verdict::Judgement;
 use crate::wire::trace::Exchange;
@@ -50,7 +50,7 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
         .map(|finding| finding.subject)
         .collect();
     let manifests = manifests(trace);
-    for entry in trace.listing() {
+    for entry in trace.listing().iter().chain(retrieval::unlisted(trace)) {
         let Some(root) = entry.uri().and_then(uri::skill_root) else {
             continue;
         };

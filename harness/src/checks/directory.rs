@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::entries::{Entry, describe};
 use super::evidence::Evidence;
-use super::{Check, Needs, conversation, listing};
+use super::{Check, Needs, conversation, listing, retrieval};
 use crate::model::uri;
 use crate::verdict::{Finding, Judgement};
 use crate::wire::jsonrpc::INVALID_PARAMS;
@@ -163,7 +163,7 @@ fn child_metadata(trace: &Evidence<'_>) -> Judgement {
 }
 
 /// Directories that the manifests of these entries imply, by URI.
-fn implied(entries: &[Entry<'_>]) -> BTreeSet<String> {
+fn implied<'e>(entries: impl IntoIterator<Item = &'e Entry<'e>>) -> BTreeSet<String> {
     let mut implied = BTreeSet::new();
     for entry in entries {
         let Some(root) = entry.uri().and_then(uri::skill_root) else {
@@ -182,9 +182,10 @@ fn implied(entries: &[Entry<'_>]) -> BTreeSet<String> {
     implied
 }
 
-/// The entries of the last walk over the listing.
-fn last<'e>(trace: &'e Evidence<'_>) -> &'e [Entry<'e>] {
-    trace.listings().last().map_or(&[], Vec::as_slice)
+/// The entries of the last walk over the listing, and of skills that are served without being listed.
+fn last<'e>(trace: &'e Evidence<'_>) -> impl Iterator<Item = &'e Entry<'e>> {
+    let last = trace.listings().last().into_iter().flatten();
+    last.chain(retrieval::unlisted(trace))
 }
 
 /// Every directory that a manifest implies is answered.
@@ -206,7 +207,7 @@ fn every_directory(trace: &Evidence<'_>) -> Judgement {
             other => judgement.violated(
                 trace.place(exchange),
                 directory,
-                "the children of the directory, since a listed skill has files in it",
+                "the children of the directory, since a skill has files in it",
                 other.words(),
             ),
         }

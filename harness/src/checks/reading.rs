@@ -8,6 +8,7 @@ use super::Check;
 use super::entries::{Entry, Item, describe};
 use super::evidence::Evidence;
 use super::result::asks_for_input;
+use super::retrieval::unlisted;
 use crate::model::uri;
 use crate::verdict::Judgement;
 use crate::wire::content::Body;
@@ -36,13 +37,15 @@ pub const CHECKS: &[Check] = &[
 /// The name of the exchanges that read what entries name.
 const READ_FILE: &str = "read-file";
 
-/// URIs of listed skills; only those that the last walk still lists need to be there.
-fn still_listed<'a>(trace: &'a Evidence<'_>) -> (HashSet<&'a str>, HashSet<&'a str>) {
+/// URIs of skills and of their files. Of what was ever listed, only what the last walk still lists
+/// needs to be there.
+fn still_served<'a>(trace: &'a Evidence<'_>) -> (HashSet<&'a str>, HashSet<&'a str>) {
     let last = trace.listings().last().map_or(&[][..], Vec::as_slice);
-    let skills: HashSet<&str> = last.iter().filter_map(Entry::uri).collect();
-    let files = last
+    let served: Vec<&Entry<'_>> = last.iter().chain(unlisted(trace)).collect();
+    let skills: HashSet<&str> = served.iter().filter_map(|entry| entry.uri()).collect();
+    let files = served
         .iter()
-        .flat_map(Entry::items)
+        .flat_map(|entry| entry.items())
         .filter_map(|item| item.uri())
         .collect();
     (skills, files)
@@ -50,13 +53,13 @@ fn still_listed<'a>(trace: &'a Evidence<'_>) -> (HashSet<&'a str>, HashSet<&'a s
 
 /// Every SKILL.md that an entry names reads back.
 fn skillmd_required(trace: &Evidence<'_>) -> Judgement {
-    let (skills, _) = still_listed(trace);
+    let (skills, _) = still_served(trace);
     reads_back(trace, |uri| skills.contains(uri))
 }
 
 /// Every other file of the manifests reads back.
 fn resources_readable(trace: &Evidence<'_>) -> Judgement {
-    let (skills, files) = still_listed(trace);
+    let (skills, files) = still_served(trace);
     reads_back(trace, |uri| files.contains(uri) && !skills.contains(uri))
 }
 

@@ -108,6 +108,27 @@ fn answers_listed(trace: &Evidence<'_>) -> Judgement {
     judgement
 }
 
+/// The entries of skills that the user named and no listing has: they are served all the same.
+pub(super) fn unlisted<'e>(trace: &'e Evidence<'_>) -> Vec<&'e Entry<'e>> {
+    let listed: BTreeSet<&str> = trace
+        .listings()
+        .iter()
+        .flatten()
+        .filter_map(Entry::uri)
+        .collect();
+    let named = trace.entries().iter().filter(|entry| {
+        entry.exchange.name.as_deref() == Some("get-named")
+            // The entry of another skill is judged by `sep-2640-skills-get-uri-echo`.
+            && match (entry.uri(), entry.exchange.uri()) {
+                (Some(uri), Some(asked)) => uri == asked || uri::equivalent(uri, asked),
+                _ => false,
+            }
+    });
+    named
+        .filter(|entry| entry.uri().is_some_and(|uri| !listed.contains(uri)))
+        .collect()
+}
+
 /// Skills that the user named are answered, listed or not.
 fn answers_unlisted(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();

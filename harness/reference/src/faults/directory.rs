@@ -81,6 +81,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "does not know the directory of a nested skill",
     ),
     Fault::new(
+        "sep-2640-directory-read-every-directory/unlisted",
+        "does not know the directory of a skill that is not listed",
+    )
+    .needs(&["unlisted-skill"]),
+    Fault::new(
         "sep-2640-directory-read-empty",
         "does not know a directory that is empty",
     ),
@@ -92,6 +97,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "sep-2640-resources-complete/hidden",
         "leaves a file of a manifest out of its directory",
     ),
+    Fault::new(
+        "sep-2640-resources-complete/unlisted",
+        "leaves a file out of the manifest of a skill that is not listed",
+    )
+    .needs(&["unlisted-skill"]),
 ];
 
 pub(super) fn catalog(id: &str, picked: &Picked, catalog: &mut Catalog) {
@@ -113,6 +123,13 @@ pub(super) fn catalog(id: &str, picked: &Picked, catalog: &mut Catalog) {
                 directory
                     .children
                     .retain(|child| child["uri"] != hidden.as_str());
+            }
+        }
+        "sep-2640-resources-complete/unlisted" => {
+            for skill in catalog.skills.iter_mut().filter(|skill| !skill.listed) {
+                if let Some(rows) = rows_mut(&mut skill.entry) {
+                    rows.truncate(1);
+                }
             }
         }
         "sep-2640-directory-read-direct-children" => flatten(catalog),
@@ -203,6 +220,9 @@ fn known(scene: &Scene<'_>, uri: &str, directory: &Directory, outcome: &mut Outc
         "sep-2640-directory-read-every-directory/nested" => {
             let nested = scene.picked.nested;
             nested.is_some_and(|(_, inner)| catalog.skills[inner].root == uri)
+        }
+        "sep-2640-directory-read-every-directory/unlisted" => {
+            catalog.unlisted().any(|skill| skill.root == uri)
         }
         "sep-2640-directory-read-empty" => directory.children.is_empty(),
         _ => false,

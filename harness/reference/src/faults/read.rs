@@ -20,6 +20,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "does not find the SKILL.md of one listed skill",
     ),
     Fault::new(
+        "sep-2640-skillmd-required/unlisted",
+        "does not find the SKILL.md of a skill that is not listed",
+    )
+    .needs(&["unlisted-skill"]),
+    Fault::new(
         "sep-2640-resources-readable",
         "does not find files with a space in their name",
     ),
@@ -27,6 +32,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "sep-2640-resources-readable/subdir",
         "does not find files that lie two directories deep",
     ),
+    Fault::new(
+        "sep-2640-resources-readable/unlisted",
+        "does not find the supporting files of a skill that is not listed",
+    )
+    .needs(&["unlisted-skill"]),
     Fault::new(
         "sep-2640-read-content-for-uri",
         "sends one file under a file:// URI",
@@ -120,8 +130,12 @@ pub(super) fn outcome(scene: &Scene<'_>, outcome: &mut Outcome) {
     let victim = scene.picked.skill.map(|index| &catalog.skills[index]);
     let missing = match scene.id {
         "sep-2640-skillmd-required" => victim.is_some_and(|victim| victim.uri == uri),
+        "sep-2640-skillmd-required/unlisted" => catalog.unlisted().any(|skill| skill.uri == uri),
         "sep-2640-resources-readable" => path.contains(' '),
         "sep-2640-resources-readable/subdir" => depth(catalog, path) > 1,
+        "sep-2640-resources-readable/unlisted" => catalog
+            .unlisted()
+            .any(|skill| skill.uri != uri && within(path, &skill.path)),
         _ => false,
     };
     if missing {
