@@ -1,14 +1,18 @@
 //! How the methods behave in a conversation: without a handshake's memory, without being declared
 //! by the client, and beside the base protocol's own methods.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::entries::{Entry, describe};
 use super::evidence::Evidence;
 use super::{Check, Needs};
 use crate::verdict::Judgement;
-use crate::wire::jsonrpc::METHOD_NOT_FOUND;
-use crate::wire::trace::{Exchange, Outcome};
+use crate::wire::frame::{Direction, Frame};
+use crate::wire::json;
+use crate::wire::jsonrpc::{self, Kind, METHOD_NOT_FOUND};
+use crate::wire::trace::{Exchange, Form, Outcome, Place};
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
@@ -23,6 +27,8 @@ pub const CHECKS: &[Check] = &[
         "sep-2640-skillmd-required",
     ]),
     Check::server("sep-2640-resources-list-implemented", resources_list),
+    Check::server("sep-2640-response-id", response_id),
+    Check::server("sep-2640-response-once", response_once),
     Check::server(
         "sep-2640-directory-read-undeclared",
         undeclared_directory_read,
@@ -137,6 +143,106 @@ fn resources_list(trace: &Evidence<'_>) -> Judgement {
                 "resources/list",
                 "a result",
                 other.words(),
+            ),
+        }
+    }
+    judgement
+}
+
+/// An answer bears the id of the request that it answers.
+fn response_id(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    let requests: HashMap<usize, &Exchange> = trace
+        .exchanges
+        .iter()
+        .filter_map(|exchange| Some((exchange.answer?, exchange)))
+        .collect();
+    let sent: HashSet<u64> = trace.exchanges.iter().filter_map(|own| own.id).collect();
+    // Bytes that are sent as they are may look like a request, and be answered as one.
+    let raw: Vec<String> = trace
+        .exchanges
+        .iter()
+        .filter(|exchange| exchange.form == Form::Raw)
+        .map(|exchange| String::from_utf8_lossy(&trace.frames[exchange.sent].raw).into_owned())
+        .collect();
+    for (index, frame) in trace.frames.iter().enumerate() {
+        let Some(message) = received(frame) else {
+            continue;
+        };
+        let Kind::Response { id } = jsonrpc::kind(message) else {
+            continue;
+        };
+        let request = requests
+            .get(&index)
+            .filter(|exchange| exchange.form == Form::Request);
+        let number = id
+            .and_then(json::integer)
+            .and_then(|id| u64::try_from(id).ok());
+        let right = match (id, request.and_then(|request| request.id)) {
+            // What could not be read is refused without an id; HTTP itself refuses like that, too.
+            (None, _) if message.get("error").is_some() => continue,
+            // Whose answer it is shows on HTTP only.
+            (None, None) => continue,
+            (_, Some(asked)) => number == Some(asked),
+            (Some(id), None) => {
+                number.is_some_and(|number| sent.contains(&number))
+                    || raw.iter().any(|raw| raw.contains(&format!("\"id\":{id}")))
+            }
+        };
+        if right {
+            judgement.holds();
+            continue;
+        }
+        let expected = match request.and_then(|request| request.id) {
+            Some(asked) => format!("id {asked}, as in the request"),
+            None => "the id of a request that was sent".to_owned(),
+        };
+        judgement.violated(
+            Place {
+                frame: index + 1,
+                pointer: "/id".to_owned(),
+            },
+            request.map_or_else(|| "an answer".to_owned(), |request| request.subject()),
+            expected,
+            describe(message.get("id")),
+        );
+    }
+    judgement
+}
+
+fn received(frame: &Frame) -> Option<&Value> {
+    frame
+        .json()
+        .filter(|_| frame.direction == Direction::Received)
+}
+
+/// A request is answered once.
+fn response_once(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for exchange in &trace.exchanges {
+        if exchange.form != Form::Request || exchange.answer.is_none() {
+            continue;
+        }
+        let again = exchange.extra.iter().find(|index| {
+            let message = received(&trace.frames[**index]);
+            matches!(
+                message.map(jsonrpc::kind),
+                Some(Kind::Response { id: Some(_) })
+            )
+        });
+        match again {
+            None => judgement.holds(),
+            Some(index) => judgement.violated(
+                Place {
+                    frame: index + 1,
+                    pointer: String::new(),
+                },
+                exchange.subject(),
+                "one answer",
+                format!(
+                    "another one, after that in frame {}",
+                    trace.place(exchange).frame
+                ),
             ),
         }
     }

@@ -34,6 +34,7 @@ impl Trace {
         let sent = self.frames.len() - 2;
         self.exchanges.push(Exchange {
             sent,
+            id: Some(1),
             answer: Some(sent + 1),
             extra: Vec::new(),
             unanswered: None,
