@@ -82,20 +82,6 @@ fn occasions(fault: &'static Fault) -> Vec<(&'static Fault, Transport, Revision)
     occasions
 }
 
-#[test]
-fn each_finding_can_be_seen_again() {
-    let lab = Lab::new();
-    let jobs = faults().iter().map(|fault| occasions(fault)[0]).collect();
-    let wrong = lab.in_parallel(jobs, |lab, (fault, transport, revision)| {
-        let report = lab.replay(fault, transport, revision);
-        let check = &report.checks[0];
-        broken(&report)
-            .is_empty()
-            .then(|| format!("{}: {}", fault.id, check.verdict.key()))
-    });
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
 /// `SEP2640_FAULTS=WORD,WORD` picks the faults whose id contains one of the words, while you work on
 /// them.
 fn chosen(id: &str) -> bool {
@@ -117,6 +103,13 @@ fn each_fault_breaks_exactly_its_check() {
         let report = lab.judge(Some(fault.id), fault.needs, transport, revision);
         let found = broken(&report);
         let wanted = BTreeSet::from([fault.check]);
+        let occasion = (fault, transport, revision);
+        if found == wanted && occasion == occasions(fault)[0] {
+            // As the line under a finding has it: with the one check, and what is played for it.
+            let again = broken(&lab.replay(fault, transport, revision));
+            let words = || format!("{}: cannot be seen again with --filter", fault.id);
+            return (again != wanted).then(words);
+        }
         (found != wanted).then(|| {
             let found: Vec<_> = found.into_iter().collect();
             format!(

@@ -33,7 +33,10 @@ pub const CHECKS: &[Check] = &[
     check("sep-2640-directory-read-pagination", pagination).after(&[REGISTERED]),
     check("sep-2640-directory-read-unknown-cursor", unknown_cursor).after(PROBE_AFTER),
     check("sep-2640-directory-read-invalid-params", |trace| {
-        refused(trace, &["directory-unknown", "directory-of-file"])
+        refused(
+            trace,
+            &["directory-unknown", "directory-of-file", "directory-odd"],
+        )
     })
     .after(PROBE_AFTER),
     check("sep-2640-directory-read-malformed-params", |trace| {
@@ -48,6 +51,9 @@ pub(super) const SHAPE: &str = "sep-2640-directory-read-result-resources-shape";
 const PROBE_AFTER: &[&str] = &[REGISTERED, "sep-2640-error-wellformed"];
 /// Names of the exchanges that read directories which must be there.
 const WALKED: [&str; 2] = ["directory", "directory-parent"];
+/// Names of probes that may be answered after all: another spelling of a directory, or a cursor that
+/// may be a good one by chance.
+const ANSWERABLE: [&str; 2] = ["directory-odd", "directory-damaged-cursor"];
 const DIRECTORY_TYPE: &str = "inode/directory";
 
 pub(super) fn walked<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
@@ -363,7 +369,10 @@ fn repeated(trace: &Evidence<'_>, directory: &str, pages: &[&Exchange]) -> Judge
 
 /// A cursor that the server never gave is refused.
 fn unknown_cursor(trace: &Evidence<'_>) -> Judgement {
-    refused(trace, &["directory-unknown-cursor"])
+    refused(
+        trace,
+        &["directory-unknown-cursor", "directory-damaged-cursor"],
+    )
 }
 
 /// Probes of these names are refused with -32602.
@@ -390,7 +399,12 @@ fn refused(trace: &Evidence<'_>, names: &[&str]) -> Judgement {
         if exchange.cursor().is_none() && exchange.uri().is_some_and(is_directory) {
             continue;
         }
-        if trace.error_code(exchange) == Some(INVALID_PARAMS) {
+        let answerable = exchange
+            .name
+            .as_deref()
+            .is_some_and(|name| ANSWERABLE.contains(&name));
+        let answered = answerable && trace.result(exchange).is_some();
+        if answered || trace.error_code(exchange) == Some(INVALID_PARAMS) {
             judgement.holds();
         } else {
             judgement.violated(

@@ -24,16 +24,18 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-read-content-for-uri", content_for_uri),
     Check::server("sep-2640-read-single-content", single_content),
     Check::server("sep-2640-read-content-wellformed", content_wellformed),
-    Check::server("sep-2640-read-unknown-file-invalid-params", unknown_file).after(&[
+    Check::server(UNKNOWN, unknown_file).after(&[
         "sep-2640-read-no-empty-contents",
         "sep-2640-error-wellformed",
     ]),
+    Check::server("sep-2640-read-hostile-uri", hostile_uri).after(&[UNKNOWN]),
     Check::server("sep-2640-read-malformed-params", malformed_params)
         .after(&["sep-2640-error-wellformed"]),
     Check::server("sep-2640-read-traversal", traversal),
     Check::server("sep-2640-file-mimetype", file_mimetype),
 ];
 
+const UNKNOWN: &str = "sep-2640-read-unknown-file-invalid-params";
 /// The name of the exchanges that read what entries name.
 const READ_FILE: &str = "read-file";
 
@@ -215,16 +217,61 @@ fn unknown_file(trace: &Evidence<'_>) -> Judgement {
         match trace.error_code(exchange) {
             Some(INVALID_PARAMS) => judgement.holds(),
             Some(RESOURCE_NOT_FOUND) if legacy => judgement.holds(),
-            _ => judgement.violated(
-                trace.place(exchange),
-                exchange.subject(),
-                if legacy {
-                    "error -32602 or -32002"
-                } else {
-                    "error -32602"
-                },
-                trace.outcome(exchange).words(),
-            ),
+            code => {
+                let expected = not_found(trace);
+                judgement.violated(
+                    trace.place(exchange),
+                    exchange.subject(),
+                    expected,
+                    trace.outcome(exchange).words(),
+                );
+                if let Some(code) = code {
+                    judgement.because(other_code(code));
+                }
+            }
+        }
+    }
+    judgement
+}
+
+/// The error for a URI that names nothing.
+fn not_found(trace: &Evidence<'_>) -> &'static str {
+    match trace.revision {
+        Revision::Legacy => "error -32602 or -32002",
+        Revision::Modern => "error -32602",
+    }
+}
+
+/// A server that has one wrong error for all URIs that name nothing has one fault.
+fn other_code(code: i64) -> String {
+    format!("resources/read: error {code} in place of -32602")
+}
+
+/// A URI that is no good is refused like any other that names nothing.
+fn hostile_uri(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for exchange in trace.named("read-hostile") {
+        match trace.outcome(exchange) {
+            Outcome::Error(error) if error.code == Some(INVALID_PARAMS) => judgement.holds(),
+            Outcome::Error(error)
+                if error.code == Some(RESOURCE_NOT_FOUND) && trace.revision == Revision::Legacy =>
+            {
+                judgement.holds();
+            }
+            // The URI stands in a header as well, which HTTP itself may turn away.
+            Outcome::NoRpc(Some(400..=499)) => judgement.holds(),
+            Outcome::Lost if trace.transport == Transport::Http => {}
+            other => {
+                judgement.violated(
+                    trace.place(exchange),
+                    exchange.subject(),
+                    not_found(trace),
+                    other.words(),
+                );
+                if let Some(code) = trace.error_code(exchange) {
+                    judgement.because(other_code(code));
+                }
+            }
         }
     }
     judgement

@@ -11,7 +11,7 @@ use super::pick::{Picked, rows_mut, within};
 use super::sabotage::Scene;
 use crate::catalog::{Catalog, DIRECTORY, Directory};
 use crate::message::RpcError;
-use crate::methods::{Call, Outcome};
+use crate::methods::{Call, Outcome, skills::pages};
 use crate::server::Server;
 use crate::tree::file_name;
 
@@ -37,6 +37,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers a file with itself as the only child",
     ),
     Fault::new(
+        "sep-2640-directory-read-invalid-params/slash",
+        "answers a directory with a slash at its end with an internal error",
+    ),
+    Fault::new(
+        "sep-2640-directory-read-invalid-params/empty",
+        "answers an empty uri with an internal error",
+    ),
+    Fault::new(
         "sep-2640-directory-read-malformed-params",
         "answers a missing or mistyped uri with an internal error",
     ),
@@ -45,12 +53,20 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers a missing or mistyped uri as an unknown method",
     ),
     Fault::new(
+        "sep-2640-directory-read-malformed-params/object",
+        "answers a uri that is an object with an internal error",
+    ),
+    Fault::new(
         "sep-2640-directory-read-pagination",
         "ignores the cursor: page one comes for ever",
     ),
     Fault::new(
         "sep-2640-directory-read-unknown-cursor",
         "answers an unknown cursor with page one",
+    ),
+    Fault::new(
+        "sep-2640-directory-read-unknown-cursor/foreign",
+        "fails with an internal error on a cursor of skills/list",
     ),
     Fault::new(
         "sep-2640-directory-read-subdir-mimetype",
@@ -192,7 +208,18 @@ pub(super) fn outcome(scene: &Scene<'_>, outcome: &mut Outcome) {
         return;
     }
     let Some(uri) = scene.uri() else {
+        let given = scene.call.params.get("uri");
+        let empty = given.is_some_and(|uri| uri == "");
         match scene.id {
+            "sep-2640-directory-read-invalid-params/empty" if empty => {
+                *outcome = Err(RpcError::internal());
+            }
+            _ if empty => {}
+            "sep-2640-directory-read-malformed-params/object"
+                if given.is_some_and(Value::is_object) =>
+            {
+                *outcome = Err(RpcError::internal());
+            }
             "sep-2640-directory-read-malformed-params" => *outcome = Err(RpcError::internal()),
             "sep-2640-directory-read-malformed-params/not-found" => {
                 *outcome = Err(RpcError::method_not_found(&scene.call.method));
@@ -236,6 +263,12 @@ fn known(scene: &Scene<'_>, uri: &str, directory: &Directory, outcome: &mut Outc
         "sep-2640-directory-read-pagination" if cursor.is_some() && outcome.is_ok() => {
             *outcome = scene.redo("cursor", None);
         }
+        "sep-2640-directory-read-unknown-cursor/foreign"
+            if outcome.is_err()
+                && cursor.is_some_and(|cursor| pages(scene.server).knows(cursor)) =>
+        {
+            *outcome = Err(RpcError::internal());
+        }
         "sep-2640-directory-read-unknown-cursor" if outcome.is_err() => {
             *outcome = scene.redo("cursor", None);
         }
@@ -269,6 +302,10 @@ fn depth(catalog: &Catalog, path: &str) -> usize {
 fn unknown(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
     let catalog = scene.catalog();
     let children = match (scene.id, Kind::of(catalog, uri)) {
+        ("sep-2640-directory-read-invalid-params/slash", Kind::Variant) => {
+            *outcome = Err(RpcError::internal());
+            return;
+        }
         ("sep-2640-directory-read-invalid-params", Kind::Unknown) => json!([]),
         ("sep-2640-directory-read-invalid-params/file", Kind::Skill | Kind::File) => {
             let all = catalog.directories.values().flat_map(|d| &d.children);

@@ -94,6 +94,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers uri: null with an internal error",
     ),
     Fault::new(
+        "sep-2640-skills-get-malformed-params/object",
+        "answers a uri that is an object or absent with an internal error",
+    ),
+    Fault::new(
         "sep-2640-skills-get-hostile-uri",
         "fails with an internal error on a broken percent escape",
     ),
@@ -127,6 +131,11 @@ fn malformed(scene: &Scene<'_>, outcome: &mut Outcome) {
             *outcome = Err(RpcError::method_not_found("skills/get"));
         }
         "sep-2640-skills-get-malformed-params" => *outcome = Err(RpcError::internal()),
+        "sep-2640-skills-get-malformed-params/object"
+            if scene.call.params.get("uri").is_none_or(Value::is_object) =>
+        {
+            *outcome = Err(RpcError::internal());
+        }
         "sep-2640-skills-get-malformed-params/null-only"
             if scene.call.params.get("uri") == Some(&Value::Null) =>
         {

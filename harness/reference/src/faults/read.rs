@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Fault;
 use super::entry::remove;
-use super::kind::{Kind, decoded_dots, dot_dot, normalise};
+use super::kind::{Kind, broken_escape, decoded_dots, dot_dot, normalise};
 use super::pick::within;
 use super::sabotage::Scene;
 use crate::catalog::{Catalog, README};
@@ -79,6 +79,22 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers a missing or mistyped uri with an internal error",
     ),
     Fault::new(
+        "sep-2640-read-malformed-params/boolean",
+        "answers uri: true with an internal error",
+    ),
+    Fault::new(
+        "sep-2640-read-hostile-uri",
+        "fails with an internal error on a broken percent escape",
+    ),
+    Fault::new(
+        "sep-2640-read-hostile-uri/long",
+        "answers a URI of 64 KiB with -32000",
+    ),
+    Fault::new(
+        "sep-2640-read-hostile-uri/nul",
+        "answers a URI with NUL with empty text",
+    ),
+    Fault::new(
         "sep-2640-read-traversal",
         "follows .. out of the served files",
     ),
@@ -116,8 +132,13 @@ pub(super) fn catalog(id: &str, catalog: &mut Catalog) {
 
 pub(super) fn outcome(scene: &Scene<'_>, outcome: &mut Outcome) {
     let Some(uri) = scene.uri() else {
-        if scene.id == "sep-2640-read-malformed-params" {
-            *outcome = Err(RpcError::internal());
+        let boolean = scene.call.params.get("uri").is_some_and(Value::is_boolean);
+        match scene.id {
+            "sep-2640-read-malformed-params" => *outcome = Err(RpcError::internal()),
+            "sep-2640-read-malformed-params/boolean" if boolean => {
+                *outcome = Err(RpcError::internal());
+            }
+            _ => {}
         }
         return;
     };
@@ -209,6 +230,13 @@ fn unserved(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
         }
         "sep-2640-read-no-empty-contents" if unknown_file() => {
             *outcome = with_contents(json!([]));
+        }
+        "sep-2640-read-hostile-uri" if broken_escape(uri) => *outcome = Err(RpcError::internal()),
+        "sep-2640-read-hostile-uri/long" if uri.len() > 32_768 => {
+            *outcome = Err(RpcError::new(-32000, "the URI is too long"));
+        }
+        "sep-2640-read-hostile-uri/nul" if uri.contains('\0') => {
+            *outcome = with_contents(json!([{"uri": uri, "text": ""}]));
         }
         "sep-2640-read-traversal" if escapes(catalog, uri) => {
             *outcome = with_contents(secret(uri));

@@ -19,6 +19,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers a request without an id with a result",
     ),
     Fault::new(
+        "sep-2640-notification-silent/read",
+        "answers resources/read without an id with an error",
+    ),
+    Fault::new(
+        "sep-2640-notification-silent/directory",
+        "answers resources/directory/read without an id with an error",
+    ),
+    Fault::new(
         "sep-2640-notification-silent/late",
         "answers a request without an id after two other answers",
     )
@@ -165,6 +173,14 @@ pub(super) fn notification(id: &str, message: &Message) -> Answer {
         _ if message.method.starts_with("notifications/") => return Answer::silence(),
         "sep-2640-notification-silent" => {
             RpcError::invalid_request("the request has no id").envelope(&Value::Null)
+        }
+        "sep-2640-notification-silent/read" if message.method == "resources/read" => {
+            RpcError::internal().envelope(&Value::Null)
+        }
+        "sep-2640-notification-silent/directory"
+            if message.method == "resources/directory/read" =>
+        {
+            RpcError::internal().envelope(&Value::Null)
         }
         "sep-2640-notification-silent/late" => RpcError::internal().envelope(&Value::Null),
         "sep-2640-notification-silent/reply" => json!({"jsonrpc": "2.0", "id": null, "result": {}}),
