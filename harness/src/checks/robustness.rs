@@ -17,6 +17,7 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-error-informative", error_informative),
     Check::server("sep-2640-error-leaks", error_leaks),
     Check::server("sep-2640-http-unknown-method", http_unknown_method),
+    Check::server("sep-2640-http-envelope", http_envelope),
     Check::server("sep-2640-notification-silent", notification_silent),
     Check::server("sep-2640-alive-after-malformed", alive),
     Check::server("sep-2640-frame-duplicate-keys", duplicate_keys),
@@ -214,6 +215,42 @@ fn http_unknown_method(trace: &Evidence<'_>) -> Judgement {
                 "HTTP 404 with error -32601 in the body",
                 format!("{status}, {}", trace.outcome(exchange).words()),
             );
+        }
+    }
+    judgement
+}
+
+/// Over HTTP an answer comes as JSON or as an event stream, and a result with a status of success.
+fn http_envelope(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for (exchange, answer) in answers(trace) {
+        let Some(envelope) = trace
+            .answer(exchange)
+            .and_then(|frame| frame.envelope.as_ref())
+        else {
+            continue;
+        };
+        let success = (200..300).contains(&envelope.status);
+        let kind = envelope.content_type.as_deref();
+        // What HTTP itself, or a proxy, says with another status may come in any form.
+        let fault = if !success && answer.contains_key("result") {
+            Some((
+                "a status of success with a result",
+                format!("HTTP {}", envelope.status),
+            ))
+        } else if success && !matches!(kind, Some("application/json" | "text/event-stream")) {
+            Some((
+                "Content-Type application/json or text/event-stream",
+                kind.unwrap_or("none").to_owned(),
+            ))
+        } else {
+            None
+        };
+        match fault {
+            None => judgement.holds(),
+            Some((expected, actual)) => {
+                judgement.violated(trace.place(exchange), &exchange.method, expected, actual);
+            }
         }
     }
     judgement

@@ -85,6 +85,16 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern()
     .over(Channel::Http),
     Fault::new(
+        "sep-2640-http-envelope",
+        "sends results of skills/get as text/plain",
+    )
+    .over(Channel::Http),
+    Fault::new(
+        "sep-2640-http-envelope/status",
+        "sends results of skills/get with HTTP status 500",
+    )
+    .over(Channel::Http),
+    Fault::new(
         "sep-2640-frame-duplicate-keys",
         "writes the skills member of skills/list twice",
     ),
@@ -128,6 +138,13 @@ pub(super) fn bytes(
                 ..Answer::json(404, &envelope)
             };
         }
+        "sep-2640-http-envelope" if is_get => {
+            return Answer {
+                content_type: "text/plain",
+                ..Answer::json(status, &envelope)
+            };
+        }
+        "sep-2640-http-envelope/status" if is_get => return Answer::json(500, &envelope),
         "sep-2640-response-id" if is_get => {
             envelope["id"] = json!(envelope["id"].as_i64().unwrap_or(0) + 1);
         }
