@@ -102,6 +102,10 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .needs(&["unlisted-skill"]),
     Fault::new(
+        "sep-2640-uri-one-spelling",
+        "writes percent escapes in lower case in directories, unlike in manifests",
+    ),
+    Fault::new(
         "sep-2640-directory-read-empty",
         "does not know a directory that is empty",
     ),
@@ -158,6 +162,14 @@ pub(super) fn catalog(id: &str, picked: &Picked, catalog: &mut Catalog) {
     {
         let is_directory = child["mimeType"] == DIRECTORY;
         match id {
+            "sep-2640-uri-one-spelling" if !is_directory => {
+                let uri = child["uri"].as_str().unwrap_or("").to_owned();
+                let parts = uri.split('%').enumerate().map(|(index, part)| {
+                    let (escape, rest) = part.split_at(if index > 0 { 2 } else { 0 });
+                    format!("{}{rest}", escape.to_lowercase())
+                });
+                child["uri"] = json!(parts.collect::<Vec<_>>().join("%"));
+            }
             "sep-2640-directory-read-child-metadata" => remove(child, "name"),
             "sep-2640-directory-read-subdir-mimetype" if is_directory => {
                 child["mimeType"] = json!("application/x-directory");
