@@ -39,6 +39,14 @@ const UNKNOWN: &str = "sep-2640-read-unknown-file-invalid-params";
 /// The name of the exchanges that read what entries name.
 const READ_FILE: &str = "read-file";
 
+/// Whether this reads what entries name, also where that is the first thing on a connection.
+fn is_of_file(exchange: &Exchange) -> bool {
+    matches!(
+        exchange.name.as_deref(),
+        Some(READ_FILE | "first-on-connection")
+    )
+}
+
 /// URIs of skills and of their files. Of what was ever listed, only what the last walk still lists
 /// needs to be there.
 fn still_served<'a>(trace: &'a Evidence<'_>) -> (HashSet<&'a str>, HashSet<&'a str>) {
@@ -118,9 +126,7 @@ fn no_empty_contents(trace: &Evidence<'_>) -> Judgement {
 /// An item carries the URI that was asked for.
 fn content_for_uri(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for (exchange, result) in
-        results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE))
-    {
+    for (exchange, result) in results(trace).filter(|(exchange, _)| is_of_file(exchange)) {
         let (Some(items), Some(asked)) = (contents(result), exchange.uri()) else {
             continue;
         };
@@ -153,9 +159,7 @@ fn content_for_uri(trace: &Evidence<'_>) -> Judgement {
 /// A file is one item.
 fn single_content(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for (exchange, result) in
-        results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE))
-    {
+    for (exchange, result) in results(trace).filter(|(exchange, _)| is_of_file(exchange)) {
         match contents(result).map(Vec::len) {
             Some(1) => judgement.holds(),
             Some(count) if count > 1 => judgement.violated(
@@ -335,9 +339,7 @@ fn traversal(trace: &Evidence<'_>) -> Judgement {
 /// What is not text is not announced as text.
 fn file_mimetype(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for (exchange, result) in
-        results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE))
-    {
+    for (exchange, result) in results(trace).filter(|(exchange, _)| is_of_file(exchange)) {
         let items = contents(result).into_iter().flatten();
         for (index, (item, content)) in items.zip(trace.contents(exchange)).enumerate() {
             let Some(mime) = item.get("mimeType").and_then(Value::as_str) else {

@@ -59,6 +59,15 @@ const PROBE_AFTER: &[&str] = &[UNKNOWN];
 /// Statuses with which HTTP itself may turn away what is too long.
 const TOO_LONG: [u16; 3] = [413, 414, 431];
 
+/// Names of the calls for skills that the listing has.
+const OF_LISTED: [&str; 2] = ["get-listed", "first-on-connection"];
+
+/// Calls for skills that the listing has.
+fn of_listed<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
+    let named = OF_LISTED.iter().flat_map(|name| trace.named(name));
+    named.filter(|exchange| exchange.method == GET)
+}
+
 /// Well-formed calls, for which "method not found" cannot be the answer of a server that has it.
 fn well_formed<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
     trace.calls(GET).filter(|exchange| {
@@ -174,10 +183,10 @@ fn entry_shape(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for (exchange, result) in results(trace) {
         // What a probe should have been refused for is judged there.
-        if exchange
+        if !exchange
             .name
             .as_deref()
-            .is_none_or(|name| !name.starts_with("get-listed") && name != "get-named")
+            .is_some_and(|name| name == "get-named" || OF_LISTED.contains(&name))
         {
             continue;
         }
@@ -214,7 +223,7 @@ fn no_cursor(trace: &Evidence<'_>) -> Judgement {
 /// The entry is that of the skill that was asked for.
 fn uri_echo(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for exchange in trace.named("get-listed").chain(trace.named("get-named")) {
+    for exchange in of_listed(trace).chain(trace.named("get-named")) {
         let (Some(entry), Some(asked)) = (trace.got(exchange), exchange.uri()) else {
             continue;
         };
@@ -242,7 +251,7 @@ fn equals_list(trace: &Evidence<'_>) -> Judgement {
             listed.entry(uri).or_default().push(entry);
         }
     }
-    for exchange in trace.named("get-listed") {
+    for exchange in of_listed(trace) {
         let (Some(got), Some(asked)) = (trace.got(exchange), exchange.uri()) else {
             continue;
         };

@@ -46,6 +46,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "sends files under the decoded form of their URI",
     ),
     Fault::new(
+        "sep-2640-read-content-for-uri/first",
+        "sends files under a file:// URI until skills/list was called",
+    )
+    .modern()
+    .stdio(),
+    Fault::new(
         "sep-2640-read-single-content",
         "sends a second file along with one file",
     ),
@@ -182,6 +188,9 @@ fn contents(scene: &Scene<'_>, uri: &str, result: &mut Value) {
     let item = &mut result["contents"][0];
     match scene.id {
         "sep-2640-read-content-for-uri" if is_victim => {
+            item["uri"] = json!(format!("file:///{}", catalog.files[uri].path));
+        }
+        "sep-2640-read-content-for-uri/first" if !scene.memory().listed => {
             item["uri"] = json!(format!("file:///{}", catalog.files[uri].path));
         }
         "sep-2640-read-content-for-uri/decoded" => {
