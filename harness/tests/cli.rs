@@ -479,4 +479,12 @@ fn a_server_that_never_answers_ends_by_timeout() {
     assert_eq!(ran.code, 3);
     assert!(ran.took < Duration::from_secs(10), "{:?}", ran.took);
     assert_snapshot!("never_answers", ran.all());
+    // Answers that fit no request are none, but they are told of.
+    let ran = sh(
+        &["--timeout", "200ms", "--protocol", "2025-11-25"],
+        r#"while read -r line; do echo '{"jsonrpc":"2.0","id":"1","result":{}}'; done"#,
+    );
+    assert_eq!(ran.code, 3);
+    let words = r#"an answer came with the id "1", which no request had"#;
+    assert!(ran.stdout.contains(words), "{}", ran.stdout);
 }

@@ -11,7 +11,7 @@ use super::{Check, Needs};
 use crate::verdict::Judgement;
 use crate::wire::frame::{Direction, Frame};
 use crate::wire::json;
-use crate::wire::jsonrpc::{self, Kind, METHOD_NOT_FOUND};
+use crate::wire::jsonrpc::{self, INVALID_PARAMS, INVALID_REQUEST, Kind, METHOD_NOT_FOUND};
 use crate::wire::trace::{Exchange, Form, Outcome, Place};
 
 /// The checks of this file.
@@ -149,14 +149,24 @@ fn resources_list(trace: &Evidence<'_>) -> Judgement {
     judgement
 }
 
+/// Whether a refusal says that the parameters are wrong. A request without `params` lacks a member
+/// that its schema demands, so that it may be called no request, too.
+pub(super) fn refuses_params(trace: &Evidence<'_>, exchange: &Exchange) -> bool {
+    match trace.error_code(exchange) {
+        Some(INVALID_PARAMS) => true,
+        Some(INVALID_REQUEST) => exchange.params.is_none(),
+        _ => false,
+    }
+}
+
 /// An answer bears the id of the request that it answers.
 fn response_id(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let requests: HashMap<usize, &Exchange> = trace
-        .exchanges
-        .iter()
-        .filter_map(|exchange| Some((exchange.answer?, exchange)))
-        .collect();
+    let mut owners: HashMap<usize, &Exchange> = HashMap::new();
+    for exchange in &trace.exchanges {
+        let frames = exchange.answer.iter().chain(&exchange.extra);
+        owners.extend(frames.map(|frame| (*frame, exchange)));
+    }
     let sent: HashSet<u64> = trace.exchanges.iter().filter_map(|own| own.id).collect();
     // Bytes that are sent as they are may look like a request, and be answered as one.
     let raw: Vec<String> = trace
@@ -172,15 +182,24 @@ fn response_id(trace: &Evidence<'_>) -> Judgement {
         let Kind::Response { id } = jsonrpc::kind(message) else {
             continue;
         };
-        let request = requests
-            .get(&index)
-            .filter(|exchange| exchange.form == Form::Request);
+        let owner = owners.get(&index);
+        let request = owner.filter(|exchange| exchange.form == Form::Request);
         let number = id
             .and_then(json::integer)
             .and_then(|id| u64::try_from(id).ok());
+        // What could not be read, and what HTTP itself refuses, has an id of nobody's.
+        let refused = frame
+            .envelope
+            .as_ref()
+            .is_some_and(|envelope| envelope.status >= 400);
+        let unread = number.is_none() && request.is_none()
+            || id.is_none()
+            || refused
+            || owner.is_some() && request.is_none();
+        if unread && message.get("error").is_some() {
+            continue;
+        }
         let right = match (id, request.and_then(|request| request.id)) {
-            // What could not be read is refused without an id; HTTP itself refuses like that, too.
-            (None, _) if message.get("error").is_some() => continue,
             // Whose answer it is shows on HTTP only.
             (None, None) => continue,
             (_, Some(asked)) => number == Some(asked),
@@ -269,4 +288,61 @@ fn undeclared_directory_read(trace: &Evidence<'_>) -> Judgement {
         }
     }
     judgement
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::sample;
+    use super::*;
+    use crate::wire::Transport;
+    use crate::wire::frame::Envelope;
+    use crate::wire::trace::Trace;
+
+    /// Whether the id of one answer over HTTP is right; requests of the sample have the id 1.
+    fn is_right(form: Form, status: u16, answer: &Value) -> bool {
+        let mut trace = sample::trace();
+        trace.transport = Transport::Http;
+        trace.add(None, "skills/get", Value::Null, answer);
+        trace.exchanges[0].form = form;
+        trace.exchanges[0].id = (form == Form::Request).then_some(1);
+        trace.frames[1].envelope = Some(Envelope {
+            status,
+            content_type: None,
+        });
+        response_id(&Evidence::new(&trace)).findings.is_empty()
+    }
+
+    #[test]
+    fn an_answer_has_the_id_of_its_request_and_a_refusal_may_have_none() {
+        let result = |id: Value| json!({"id": id, "result": {}});
+        let error = |id: Value| json!({"id": id, "error": {"code": -32600, "message": "no"}});
+        for (form, status, answer, right) in [
+            (Form::Request, 200, result(json!(1)), true),
+            (Form::Request, 200, result(json!(1.0)), true),
+            (Form::Request, 200, result(json!(2)), false),
+            (Form::Request, 200, result(json!("1")), false),
+            (Form::Request, 200, result(Value::Null), false),
+            (Form::Request, 200, error(json!("server-error")), false),
+            (Form::Request, 400, error(json!("server-error")), true),
+            (Form::Request, 200, error(Value::Null), true),
+            (Form::Raw, 200, error(json!("server-error")), true),
+            (Form::Raw, 400, error(Value::Null), true),
+            (Form::Notification, 400, error(json!("server-error")), true),
+        ] {
+            assert_eq!(is_right(form, status, &answer), right, "{form:?} {answer}");
+        }
+    }
+
+    #[test]
+    fn a_request_without_params_may_be_called_no_request() {
+        let error = json!({"id": 1, "error": {"code": INVALID_REQUEST, "message": "no params"}});
+        let refuses = |params: Value| {
+            let mut trace: Trace = sample::trace();
+            trace.add(None, "skills/get", params, &error);
+            refuses_params(&Evidence::new(&trace), &trace.exchanges[0])
+        };
+        assert!(refuses(Value::Null) && !refuses(json!({})));
+    }
 }

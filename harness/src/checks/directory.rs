@@ -9,7 +9,6 @@ use super::evidence::Evidence;
 use super::{Check, Needs, conversation, listing, retrieval};
 use crate::model::uri;
 use crate::verdict::{Finding, Judgement};
-use crate::wire::jsonrpc::INVALID_PARAMS;
 use crate::wire::trace::{Exchange, Outcome, Place};
 
 const fn check(id: &'static str, judge: fn(&Evidence<'_>) -> Judgement) -> Check {
@@ -404,7 +403,7 @@ fn refused(trace: &Evidence<'_>, names: &[&str]) -> Judgement {
             .as_deref()
             .is_some_and(|name| ANSWERABLE.contains(&name));
         let answered = answerable && trace.result(exchange).is_some();
-        if answered || trace.error_code(exchange) == Some(INVALID_PARAMS) {
+        if answered || conversation::refuses_params(trace, exchange) {
             judgement.holds();
         } else {
             judgement.violated(

@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
-use super::Check;
 use super::entries::{Entry, Item, describe};
 use super::evidence::Evidence;
 use super::result::asks_for_input;
 use super::retrieval::unlisted;
+use super::{Check, conversation};
 use crate::model::uri;
 use crate::verdict::Judgement;
 use crate::wire::content::Body;
@@ -288,7 +288,7 @@ fn malformed_params(trace: &Evidence<'_>) -> Judgement {
     let headers = trace.transport == Transport::Http;
     for exchange in trace.named("read-malformed") {
         match trace.error_code(exchange) {
-            Some(INVALID_PARAMS) => judgement.holds(),
+            _ if conversation::refuses_params(trace, exchange) => judgement.holds(),
             Some(HEADER_MISMATCH) if headers => {}
             _ => judgement.violated(
                 trace.place(exchange),

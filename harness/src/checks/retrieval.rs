@@ -364,7 +364,7 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
         match trace.outcome(exchange) {
             // Generated on demand, any valid name may be a skill: the entry then says so.
             Outcome::Result(_) if name == "absent-skill" && is_generated(trace, exchange) => {}
-            Outcome::Error(error) if error.code == Some(INVALID_PARAMS) => judgement.holds(),
+            Outcome::Error(_) if conversation::refuses_params(trace, exchange) => judgement.holds(),
             Outcome::NoRpc(Some(status)) if TOO_LONG.contains(&status) => judgement.holds(),
             other => {
                 judgement.violated(
