@@ -34,6 +34,11 @@ impl Pages<'_> {
         })
     }
 
+    /// Whether this is a cursor of this list.
+    pub fn knows(&self, cursor: &Value) -> bool {
+        self.start(Some(cursor)).is_ok()
+    }
+
     /// The cursor of the page after the one that begins at `start`.
     pub fn next(&self, start: usize) -> Option<String> {
         let next = start + self.size;

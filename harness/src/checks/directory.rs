@@ -6,10 +6,9 @@ use serde_json::Value;
 
 use super::entries::{Entry, describe};
 use super::evidence::Evidence;
-use super::{Check, Needs, conversation, listing};
+use super::{Check, Needs, conversation, listing, retrieval};
 use crate::model::uri;
 use crate::verdict::{Finding, Judgement};
-use crate::wire::jsonrpc::INVALID_PARAMS;
 use crate::wire::trace::{Exchange, Outcome, Place};
 
 const fn check(id: &'static str, judge: fn(&Evidence<'_>) -> Judgement) -> Check {
@@ -33,7 +32,10 @@ pub const CHECKS: &[Check] = &[
     check("sep-2640-directory-read-pagination", pagination).after(&[REGISTERED]),
     check("sep-2640-directory-read-unknown-cursor", unknown_cursor).after(PROBE_AFTER),
     check("sep-2640-directory-read-invalid-params", |trace| {
-        refused(trace, &["directory-unknown", "directory-of-file"])
+        refused(
+            trace,
+            &["directory-unknown", "directory-of-file", "directory-odd"],
+        )
     })
     .after(PROBE_AFTER),
     check("sep-2640-directory-read-malformed-params", |trace| {
@@ -48,6 +50,9 @@ pub(super) const SHAPE: &str = "sep-2640-directory-read-result-resources-shape";
 const PROBE_AFTER: &[&str] = &[REGISTERED, "sep-2640-error-wellformed"];
 /// Names of the exchanges that read directories which must be there.
 const WALKED: [&str; 2] = ["directory", "directory-parent"];
+/// Names of probes that may be answered after all: another spelling of a directory, or a cursor that
+/// may be a good one by chance.
+const ANSWERABLE: [&str; 2] = ["directory-odd", "directory-damaged-cursor"];
 const DIRECTORY_TYPE: &str = "inode/directory";
 
 pub(super) fn walked<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
@@ -105,7 +110,7 @@ pub(super) struct Child<'a> {
 }
 
 impl Child<'_> {
-    fn uri(&self) -> Option<&str> {
+    pub(super) fn uri(&self) -> Option<&str> {
         self.value.get("uri")?.as_str()
     }
 
@@ -163,7 +168,7 @@ fn child_metadata(trace: &Evidence<'_>) -> Judgement {
 }
 
 /// Directories that the manifests of these entries imply, by URI.
-fn implied(entries: &[Entry<'_>]) -> BTreeSet<String> {
+fn implied<'e>(entries: impl IntoIterator<Item = &'e Entry<'e>>) -> BTreeSet<String> {
     let mut implied = BTreeSet::new();
     for entry in entries {
         let Some(root) = entry.uri().and_then(uri::skill_root) else {
@@ -182,9 +187,10 @@ fn implied(entries: &[Entry<'_>]) -> BTreeSet<String> {
     implied
 }
 
-/// The entries of the last walk over the listing.
-fn last<'e>(trace: &'e Evidence<'_>) -> &'e [Entry<'e>] {
-    trace.listings().last().map_or(&[], Vec::as_slice)
+/// The entries of the last walk over the listing, and of skills that are served without being listed.
+fn last<'e>(trace: &'e Evidence<'_>) -> impl Iterator<Item = &'e Entry<'e>> {
+    let last = trace.listings().last().into_iter().flatten();
+    last.chain(retrieval::unlisted(trace))
 }
 
 /// Every directory that a manifest implies is answered.
@@ -206,7 +212,7 @@ fn every_directory(trace: &Evidence<'_>) -> Judgement {
             other => judgement.violated(
                 trace.place(exchange),
                 directory,
-                "the children of the directory, since a listed skill has files in it",
+                "the children of the directory, since a skill has files in it",
                 other.words(),
             ),
         }
@@ -362,7 +368,10 @@ fn repeated(trace: &Evidence<'_>, directory: &str, pages: &[&Exchange]) -> Judge
 
 /// A cursor that the server never gave is refused.
 fn unknown_cursor(trace: &Evidence<'_>) -> Judgement {
-    refused(trace, &["directory-unknown-cursor"])
+    refused(
+        trace,
+        &["directory-unknown-cursor", "directory-damaged-cursor"],
+    )
 }
 
 /// Probes of these names are refused with -32602.
@@ -389,7 +398,12 @@ fn refused(trace: &Evidence<'_>, names: &[&str]) -> Judgement {
         if exchange.cursor().is_none() && exchange.uri().is_some_and(is_directory) {
             continue;
         }
-        if trace.error_code(exchange) == Some(INVALID_PARAMS) {
+        let answerable = exchange
+            .name
+            .as_deref()
+            .is_some_and(|name| ANSWERABLE.contains(&name));
+        let answered = answerable && trace.result(exchange).is_some();
+        if answered || conversation::refuses_params(trace, exchange) {
             judgement.holds();
         } else {
             judgement.violated(

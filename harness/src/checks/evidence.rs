@@ -59,7 +59,7 @@ pub enum NoFrontmatter {
     /// The file does not conform.
     Faulty(String),
     /// The file may conform; too little of it is kept, or YAML libraries disagree about it.
-    Unknown,
+    Unknown(String),
 }
 
 impl<'a> Evidence<'a> {
@@ -306,9 +306,11 @@ fn skillmd<'a>(uri: &'a str, read: &Read<'a>) -> Option<Skillmd<'a>> {
                 ErrorKind::Syntax => {
                     NoFrontmatter::Faulty(format!("the YAML does not parse: {error}"))
                 }
-                ErrorKind::Undecided => NoFrontmatter::Unknown,
+                ErrorKind::Undecided => {
+                    NoFrontmatter::Unknown(format!("the YAML was not read: {error}"))
+                }
             }),
-            Err(NoBlock::TooLong) => Err(NoFrontmatter::Unknown),
+            Err(why @ NoBlock::TooLong) => Err(NoFrontmatter::Unknown(why.to_string())),
             Err(why) => Err(NoFrontmatter::Faulty(why.to_string())),
         }
     };

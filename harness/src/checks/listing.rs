@@ -222,9 +222,14 @@ fn continues(a: &Entry<'_>, b: &Entry<'_>) -> bool {
     a.difference(&b).next().is_some() && b.difference(&a).next().is_some()
 }
 
-/// A cursor that the server never gave is refused.
+/// A cursor that the server never gave is refused. One that is cut short, or comes from another list,
+/// may be a good one by chance; refused in another way it is wrong.
 fn unknown_cursor(trace: &Evidence<'_>) -> Judgement {
-    refused(trace, "unknown-cursor")
+    let mut judgement = refused(trace, "unknown-cursor");
+    let damaged = refused(trace, "damaged-cursor");
+    judgement.examined += damaged.examined;
+    judgement.findings.extend(damaged.findings);
+    judgement
 }
 
 /// A cursor of another JSON type is refused.
@@ -243,7 +248,8 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
         return judgement;
     }
     for exchange in trace.named(name) {
-        if trace.error_code(exchange) == Some(INVALID_PARAMS) {
+        let answered = name == "damaged-cursor" && trace.result(exchange).is_some();
+        if answered || trace.error_code(exchange) == Some(INVALID_PARAMS) {
             judgement.holds();
         } else {
             let subject = match exchange.cursor() {

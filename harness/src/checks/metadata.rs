@@ -18,7 +18,7 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-skillmd-metadata-name", |trace| {
         from_frontmatter(trace, "name")
     })
-    .after(&[SCHEMA]),
+    .after(&[SCHEMA, "sep-2640-directory-read-child-metadata"]),
     Check::server("sep-2640-skillmd-metadata-description", |trace| {
         from_frontmatter(trace, "description")
     })

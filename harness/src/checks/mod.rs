@@ -21,6 +21,8 @@ pub mod result;
 pub mod retrieval;
 pub mod robustness;
 pub mod root;
+#[cfg(test)]
+mod sample;
 pub mod schema;
 pub mod skillmd;
 

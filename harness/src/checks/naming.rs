@@ -1,12 +1,15 @@
 //! Names and URIs of skills and their files. Sections "Resource Mapping" and "Nested Skills".
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use serde_json::Value;
 
 use super::Check;
 use super::entries::{Entry, Item};
 use super::evidence::Evidence;
 use crate::model::{format, uri};
 use crate::verdict::Judgement;
+use crate::wire::trace::Place;
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
@@ -28,6 +31,8 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-resources-uri-within-skill", within),
     Check::server("sep-2640-resources-nested-completeness", nested_complete),
     Check::server("sep-2640-nested-digests-equal", digests_equal),
+    Check::server("sep-2640-uri-one-spelling", one_spelling)
+        .after(&["sep-2640-resources-uri-within-skill"]),
 ];
 
 /// Judges every entry that has a URI.
@@ -305,4 +310,68 @@ fn digests_equal(trace: &Evidence<'_>) -> Judgement {
             }
         }
     })
+}
+
+/// A file is written in one way wherever it is named: in entries, manifests, directory results and
+/// `resources/list`.
+fn one_spelling(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    let mut spellings = Spellings::default();
+    // What was asked for in a spelling of ours may be answered in it.
+    let own = trace.entries().iter().filter(|entry| {
+        let name = entry.exchange.name.as_deref();
+        !matches!(name, Some("get-named" | "root-skill"))
+    });
+    for entry in own {
+        let items = entry.items();
+        let files = items
+            .iter()
+            .filter_map(|item| Some((item.uri()?, Some(item))));
+        for (uri, item) in entry.uri().map(|uri| (uri, None)).into_iter().chain(files) {
+            let at = || item.map_or_else(|| entry.at.clone(), Item::at);
+            spellings.compare(&mut judgement, uri, at);
+        }
+    }
+    for method in ["resources/list", "resources/directory/read"] {
+        for exchange in trace.calls(method) {
+            let items = trace
+                .result(exchange)
+                .and_then(|result| result.get("resources"))
+                .and_then(Value::as_array);
+            for (index, item) in items.into_iter().flatten().enumerate() {
+                let Some(uri) = item.get("uri").and_then(Value::as_str) else {
+                    continue;
+                };
+                let at = || trace.place_at(exchange, &format!("/result/resources/{index}"));
+                spellings.compare(&mut judgement, uri, at);
+            }
+        }
+    }
+    judgement
+}
+
+/// The spellings of URIs that were seen.
+#[derive(Default)]
+struct Spellings<'a> {
+    seen: HashSet<&'a str>,
+    first: HashMap<String, &'a str>,
+}
+
+impl<'a> Spellings<'a> {
+    fn compare(&mut self, judgement: &mut Judgement, uri: &'a str, at: impl Fn() -> Place) {
+        if !self.seen.insert(uri) {
+            judgement.holds();
+            return;
+        }
+        // What is no URI at all is judged by `sep-2640-uri-valid`.
+        let Some(normal) = uri::normalize(uri) else {
+            return;
+        };
+        match self.first.get(&normal) {
+            None => {
+                self.first.insert(normal, uri);
+            }
+            Some(first) => judgement.violated(at().child(&[&"uri"]), uri, *first, uri),
+        }
+    }
 }

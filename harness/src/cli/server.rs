@@ -233,7 +233,7 @@ fn target(args: &ServerArgs) -> Result<(TargetSpec, TargetDescription, Vec<Strin
 }
 
 /// The scenarios that exercise one of the checks, and those that they build on, in their order.
-fn needed(checks: &[&'static Check]) -> Vec<&'static Scenario> {
+pub fn needed(checks: &[&'static Check]) -> Vec<&'static Scenario> {
     let all = scenario::built_in();
     let mut wanted: Vec<&str> = Vec::new();
     let exercises = |scenario: &&Scenario| {

@@ -34,11 +34,12 @@ enum Filter {
     Without(String),
     Replace(String, String),
     Upper,
+    Cut(usize),
     First(usize),
     Last,
 }
 
-const FILTERS: &str = "string, parent, append:TEXT, prepend:TEXT, ending:TEXT, without:TEXT, replace:FROM:TO, upper, first:N, last";
+const FILTERS: &str = "string, parent, append:TEXT, prepend:TEXT, ending:TEXT, without:TEXT, replace:FROM:TO, upper, cut:N, first:N, last";
 
 impl Expression {
     /// Reads an expression.
@@ -126,10 +127,15 @@ impl Filter {
                 .split_once(':')
                 .map(|(from, to)| Filter::Replace(from.to_owned(), to.to_owned()))
                 .ok_or_else(|| format!("expected `replace:FROM:TO`, found `{name}:{text}`")),
-            ("first", Some(number)) => number
-                .parse()
-                .map(Filter::First)
-                .map_err(|_| format!("expected a number after `first:`, found `{number}`")),
+            ("first" | "cut", Some(number)) => {
+                let filter = if name == "cut" {
+                    Filter::Cut
+                } else {
+                    Filter::First
+                };
+                let number = number.parse().map(filter);
+                number.map_err(|_| format!("expected a number in `{text}`"))
+            }
             _ => Err(format!(
                 "expected one of the filters {FILTERS}; found `{text}`"
             )),
@@ -163,6 +169,10 @@ impl Filter {
             Filter::Prepend(head) => Value::from(format!("{head}{text}")),
             Filter::Replace(from, to) => Value::from(text.replace(from, to)),
             Filter::Upper => Value::from(text.to_uppercase()),
+            Filter::Cut(count) => {
+                let (last, _) = text.char_indices().rev().nth(count.checked_sub(1)?)?;
+                Value::from(&text[..last])
+            }
             Filter::Strings
             | Filter::First(_)
             | Filter::Last
@@ -322,6 +332,8 @@ mod tests {
             values("$skills/*/uri | last | replace:SKILL:skill"),
             [json!("skill://b/skill.md")]
         );
+        assert_eq!(values("$skills/0/uri | cut:3"), [json!("skill://a/SKILL")]);
+        assert_eq!(values("$skills/0/uri | cut:99"), Vec::<Value>::new());
         assert_eq!(values("$skills/9/uri"), Vec::<Value>::new());
         assert_eq!(values("$other"), Vec::<Value>::new());
     }
@@ -333,6 +345,7 @@ mod tests {
             ("$", "expected a name"),
             ("$a | shout", "expected one of the filters"),
             ("$a | first:x", "expected a number"),
+            ("$a | cut:x", "expected a number"),
             ("$a | replace:x", "expected `replace:FROM:TO`"),
         ] {
             assert!(

@@ -186,7 +186,7 @@ impl Session {
         };
         let params = jsonrpc::with_meta(self.revision, call.params.clone(), &client);
         let bytes = Bytes::from(jsonrpc::request(id, &call.method, params.as_ref()));
-        let exchange = self.book(Form::Request, call, bytes.clone());
+        let exchange = self.book(Form::Request, Some(id), call, bytes.clone());
         self.sent.fetch_add(1, Ordering::Relaxed);
         let mut reply = Reply {
             exchange,
@@ -231,7 +231,7 @@ impl Session {
         };
         let params = jsonrpc::with_meta(self.revision, call.params.clone(), &client);
         let bytes = Bytes::from(jsonrpc::notification(&call.method, params.as_ref()));
-        let exchange = self.book(Form::Notification, call, bytes.clone());
+        let exchange = self.book(Form::Notification, None, call, bytes.clone());
         let mut answer = None;
         match &self.link {
             Link::Stdio(link) => link.write(bytes),
@@ -264,7 +264,7 @@ impl Session {
         let params = jsonrpc::with_meta(self.revision, call.params.clone(), &client);
         let bytes =
             bytes.unwrap_or_else(|| jsonrpc::notification(&call.method, params.as_ref()).into());
-        let exchange = self.book(form, call, bytes.clone());
+        let exchange = self.book(form, None, call, bytes.clone());
         let mut answer = None;
         match &self.link {
             Link::Stdio(link) => link.begin_probe(exchange, bytes),
@@ -387,10 +387,11 @@ impl Session {
         self.recorder.finish(self.revision)
     }
 
-    fn book(&self, form: Form, call: &Call, bytes: Bytes) -> usize {
+    fn book(&self, form: Form, id: Option<u64>, call: &Call, bytes: Bytes) -> usize {
         let sent = self.recorder.frame(Direction::Sent, None, bytes);
         self.recorder.exchange(Exchange {
             sent,
+            id,
             answer: None,
             extra: Vec::new(),
             unanswered: None,

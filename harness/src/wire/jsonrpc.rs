@@ -6,6 +6,8 @@ use super::Revision;
 
 /// Parse error.
 pub const PARSE_ERROR: i64 = -32700;
+/// The message is no request.
+pub const INVALID_REQUEST: i64 = -32600;
 /// The method is not known.
 pub const METHOD_NOT_FOUND: i64 = -32601;
 /// The parameters are wrong, among them a URI that names nothing.

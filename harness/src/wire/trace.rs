@@ -87,6 +87,8 @@ pub struct Page {
 pub struct Exchange {
     /// Index of the frame sent.
     pub sent: usize,
+    /// The id that it was sent with; none for what is no request of ours.
+    pub id: Option<u64>,
     /// Index of the frame that answers it.
     pub answer: Option<usize>,
     /// Indices of frames that came back for it besides the answer (a second answer, an answer to
