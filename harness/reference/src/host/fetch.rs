@@ -54,7 +54,7 @@ impl Host {
         let fault = self.fault;
         let serves = self
             .server(label)
-            .is_some_and(|server| server.serves_skills());
+            .is_some_and(|server| server.serves_skills() && !self.ignores(server));
         if self.is_connected(label) && !serves && !fault.on("client-methods-gated/get") {
             return refuse(
                 "not-a-skill",
