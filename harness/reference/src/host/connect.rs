@@ -15,7 +15,7 @@ use super::state::Host;
 /// A walk ends here, whatever the server still has to say.
 const PAGES: usize = 10_000;
 /// So does a walk that takes longer than this.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a walk brought, and for how long it may be relied on.
 struct Walk {
@@ -205,7 +205,7 @@ impl Host {
             };
             let Some(Value::Array(skills)) = page.get("skills") else {
                 return Err(Stop::Other(
-                    CallError::Transport("the result has no array `skills`".to_owned()).into(),
+                    CallError::Unusable("the result has no array `skills`".to_owned()).into(),
                 ));
             };
             walk.skills.extend(skills.iter().cloned());

@@ -84,7 +84,7 @@ impl Host {
                             error.text()
                         ),
                     },
-                    CallError::Transport(_) => error.into(),
+                    CallError::Transport(_) | CallError::Unusable(_) => error.into(),
                 })?
             }
         };
@@ -161,7 +161,7 @@ impl Host {
             return Err(CallError::Transport(message.clone()));
         }
         let result = result?;
-        let unusable = |reason: &str| CallError::Transport(reason.to_owned());
+        let unusable = |reason: &str| CallError::Unusable(reason.to_owned());
         let blocks = result["contents"]
             .as_array()
             .ok_or_else(|| unusable("the result has no array `contents`"))?;
