@@ -113,8 +113,14 @@ pub struct RunReport {
     pub server_info: Value,
     /// Wall time in milliseconds.
     pub duration_ms: u64,
-    /// What was found in the listing.
+    /// What was found in the listing; empty for hosts.
     pub catalog: Catalog,
+    /// What an adapter says of its host (name, version); absent for servers.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub host_info: Value,
+    /// Verbs that the adapter does not implement, as far as scenarios asked for them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unimplemented: Vec<String>,
     /// Anything a reader must know to read the verdicts: deadline reached, target lost, bounds hit.
     pub remarks: Vec<Remark>,
     /// One row a check, in the order of the specification.
@@ -146,6 +152,12 @@ pub enum RemarkKind {
     BaseProtocol,
     /// A bound was hit, so not everything was looked at.
     Bounded,
+    /// The adapter does not implement some verbs.
+    Unimplemented,
+    /// A verb that `--require` names is not implemented.
+    Required,
+    /// The host loaded no skill in any scenario.
+    NoWitness,
 }
 
 /// What the listing held.
@@ -189,6 +201,9 @@ pub struct CheckReport {
 pub struct FindingReport {
     /// Frame and JSON pointer.
     pub at: Place,
+    /// The scenario in which it was seen, for hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
     /// What it is about (URI or method).
     pub subject: String,
     /// What the specification asks for.

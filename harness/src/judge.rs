@@ -1,13 +1,16 @@
 //! From a trace to verdicts: runs every check of a side, joins levels from the specification,
 //! and resolves which findings follow from others.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::checks::evidence::Evidence;
-use crate::checks::{Check, Needs};
+use crate::checks::host::view::View;
+use crate::checks::{Check, Judge, Needs};
 use crate::spec::{Level, Spec};
 use crate::verdict::{Finding, Judgement, Severity, Verdict};
+use crate::wire::scene::Scene;
 use crate::wire::trace::Trace;
+use crate::wire::{Revision, Transport};
 
 /// One check, judged.
 #[derive(Debug, Clone)]
@@ -58,14 +61,85 @@ pub fn judge(trace: &Trace, checks: &[&'static Check], spec: &Spec) -> Vec<Judge
             });
         let judgement = match bound {
             Some(why) => Judgement::not_applicable(why),
-            None => (check.judge)(&evidence),
+            None => match check.judge {
+                Judge::Server(judge) => judge(&evidence),
+                Judge::Host(_) => Judgement::new(),
+            },
         };
         judgements.insert(check.id, judgement);
     }
+    grade(checks, &judgements, spec)
+}
+
+/// Judges scenes with a host; all of them count together.
+pub fn judge_scenes(
+    revision: Revision,
+    transport: Transport,
+    scenes: &[Scene],
+    checks: &[&'static Check],
+    spec: &Spec,
+) -> Vec<Judged> {
+    let specs = spec.checks();
+    let views: Vec<View<'_>> = scenes.iter().map(View::new).collect();
+    let mut judgements: HashMap<&str, Judgement> = HashMap::new();
+    for check in checks {
+        let bound = specs
+            .get(check.id)
+            .and_then(|spec| spec.inapplicable(revision, transport));
+        let judgement = match (bound, check.judge) {
+            (Some(why), _) => Judgement::not_applicable(why),
+            (None, Judge::Host(judge)) => judge_views(check.id, judge, &views),
+            (None, Judge::Server(_)) => Judgement::new(),
+        };
+        judgements.insert(check.id, judgement);
+    }
+    grade(checks, &judgements, spec)
+}
+
+fn judge_views(id: &str, judge: fn(&View<'_>, &mut Judgement), views: &[View<'_>]) -> Judgement {
+    let mut all = Judgement::new();
+    let mut unimplemented: BTreeSet<&str> = BTreeSet::new();
+    let mut witnessed = false;
+    for view in views {
+        let mut judgement = Judgement::new();
+        judge(view, &mut judgement);
+        let scenario = &view.scene.scenario;
+        all.examined += judgement.examined;
+        all.findings
+            .extend(judgement.findings.into_iter().map(|finding| Finding {
+                cause: format!("{scenario} {}", finding.cause),
+                scenario: Some(scenario.clone()),
+                ..finding
+            }));
+        if view.scene.exercises.iter().any(|exercised| exercised == id) {
+            unimplemented.extend(view.unimplemented());
+            witnessed = witnessed || view.witnessed();
+        }
+    }
+    if !unimplemented.is_empty() {
+        let verbs: Vec<&str> = unimplemented.into_iter().collect();
+        all.unexercised = Some(format!(
+            "the adapter does not implement {}",
+            verbs.join(", ")
+        ));
+    } else if !witnessed {
+        all.unexercised =
+            Some("the host loaded no skill, so what it refuses means nothing".to_owned());
+    }
+    all
+}
+
+/// Joins levels from the specification, and resolves what follows from what.
+fn grade(
+    checks: &[&'static Check],
+    judgements: &HashMap<&str, Judgement>,
+    spec: &Spec,
+) -> Vec<Judged> {
+    let specs = spec.checks();
     checks
         .iter()
         .map(|check| {
-            let causes = causes(check, checks, &judgements);
+            let causes = causes(check, checks, judgements);
             let judgement = &judgements[check.id];
             let spec = &specs.get(check.id);
             let severity = spec.map_or(Severity::Fail, |spec| spec.severity);

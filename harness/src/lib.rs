@@ -21,6 +21,7 @@
 //! catalog                  <- checks, event, wire
 //! outcome                  <- baseline, catalog, event, judge, verdict, wire, exit
 //! run                      <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
+//! host_run                 <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
 //! report                   <- event, spec, verdict
 //! cli                      <- everything
 //! ```
@@ -34,6 +35,7 @@ pub mod disk;
 pub mod drift;
 pub mod event;
 pub mod exit;
+pub mod host_run;
 pub mod judge;
 pub mod model;
 pub mod outcome;

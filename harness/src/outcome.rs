@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use crate::baseline::Baseline;
 use crate::catalog;
-use crate::event::{CheckReport, FindingReport, Remark, RemarkKind, RunReport};
+use serde_json::Value;
+
+use crate::event::{Catalog, CheckReport, FindingReport, Remark, RemarkKind, RunReport};
 use crate::exit::Exit;
 use crate::judge::Judged;
 use crate::verdict::{Finding, Verdict};
-use crate::wire::Revision;
 use crate::wire::trace::Trace;
+use crate::wire::{Revision, Transport};
 
 /// Writes the command line that shows the verdict of one check on one revision again.
 pub type Replay = Box<dyn Fn(Revision, &str) -> String + Send + Sync>;
@@ -28,7 +30,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The report of one run.
+    /// The report of one run with a server.
     pub fn report(
         &self,
         trace: &Trace,
@@ -36,28 +38,67 @@ impl Rules {
         remarks: Vec<Remark>,
         took: Duration,
     ) -> RunReport {
-        let redact = |text: &str| redact(&self.secrets, text);
+        RunReport {
+            server_info: self.redacted(catalog::server_info(trace)),
+            catalog: catalog::of(trace),
+            ..self.run(trace.revision, trace.transport, judged, remarks, took)
+        }
+    }
+
+    /// The report of one run with a host.
+    pub fn host_report(
+        &self,
+        (revision, transport): (Revision, Transport),
+        hello: &Value,
+        judged: Vec<Judged>,
+        remarks: Vec<Remark>,
+        took: Duration,
+    ) -> RunReport {
+        let info = |name: &str| {
+            (
+                name.to_owned(),
+                hello.get(name).cloned().unwrap_or_default(),
+            )
+        };
+        RunReport {
+            host_info: self.redacted(Value::from_iter([info("name"), info("version")])),
+            ..self.run(revision, transport, judged, remarks, took)
+        }
+    }
+
+    fn run(
+        &self,
+        revision: Revision,
+        transport: Transport,
+        judged: Vec<Judged>,
+        remarks: Vec<Remark>,
+        took: Duration,
+    ) -> RunReport {
         let remarks = remarks.into_iter().map(|remark| Remark {
-            text: redact(&remark.text),
+            text: redact(&self.secrets, &remark.text),
             ..remark
         });
-        let mut server_info = catalog::server_info(trace);
-        if !self.secrets.is_empty() {
-            server_info =
-                serde_json::from_str(&redact(&server_info.to_string())).unwrap_or_default();
-        }
         RunReport {
-            protocol: trace.revision.to_string(),
-            transport: trace.transport.to_string(),
-            server_info,
+            protocol: revision.to_string(),
+            transport: transport.to_string(),
+            server_info: Value::Null,
+            host_info: Value::Null,
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            catalog: catalog::of(trace),
+            catalog: Catalog::default(),
+            unimplemented: Vec::new(),
             remarks: remarks.collect(),
             checks: judged
                 .into_iter()
-                .map(|judged| self.check(trace.revision, judged))
+                .map(|judged| self.check(revision, judged))
                 .collect(),
         }
+    }
+
+    fn redacted(&self, value: Value) -> Value {
+        if self.secrets.is_empty() {
+            return value;
+        }
+        serde_json::from_str(&redact(&self.secrets, &value.to_string())).unwrap_or_default()
     }
 
     fn check(&self, revision: Revision, judged: Judged) -> CheckReport {
@@ -68,6 +109,7 @@ impl Rules {
                 fingerprint: finding.fingerprint(judged.id),
                 replay: (self.replay)(revision, judged.id),
                 at: finding.at,
+                scenario: finding.scenario,
                 subject: redact(&finding.subject),
                 expected: redact(&finding.expected),
                 actual: redact(&finding.actual),
@@ -155,6 +197,13 @@ pub fn exit_of(run: &RunReport) -> Exit {
             RemarkKind::TargetLost | RemarkKind::Deadline | RemarkKind::BaseProtocol
         )
     };
+    let has = |kind| run.remarks.iter().any(|remark| remark.kind == kind);
+    if has(RemarkKind::Required) {
+        exit = exit.worst(Exit::Failed);
+    }
+    if has(RemarkKind::NoWitness) {
+        exit = exit.worst(Exit::Nothing);
+    }
     if run.remarks.iter().any(ended) {
         exit = exit.worst(Exit::Target);
     }

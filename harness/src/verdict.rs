@@ -114,6 +114,9 @@ pub struct Finding {
     /// check knows better.
     #[serde(skip)]
     pub cause: String,
+    /// The scenario in which it was seen, where each has a trace of its own.
+    #[serde(skip)]
+    pub scenario: Option<String>,
     /// What the specification asks for.
     pub expected: String,
     /// What the trace shows.
@@ -186,6 +189,7 @@ impl Judgement {
         self.findings.push(Finding {
             at,
             cause: subject.clone(),
+            scenario: None,
             subject,
             expected: expected.into(),
             actual: actual.into(),

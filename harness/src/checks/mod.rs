@@ -11,6 +11,7 @@ pub mod directory;
 pub mod entries;
 pub mod entry;
 pub mod evidence;
+pub mod host;
 pub mod integrity;
 pub mod listing;
 pub mod metadata;
@@ -24,6 +25,7 @@ pub mod schema;
 pub mod skillmd;
 
 use self::evidence::Evidence;
+use self::host::view::View;
 use crate::verdict::{Judgement, Side};
 
 /// One check.
@@ -37,7 +39,16 @@ pub struct Check {
     /// Checks whose findings explain findings of this one that have the same subject.
     pub after: &'static [&'static str],
     /// The judgement.
-    pub judge: fn(&Evidence<'_>) -> Judgement,
+    pub judge: Judge,
+}
+
+/// How a check looks at what happened.
+#[derive(Clone, Copy)]
+pub enum Judge {
+    /// At the one trace of a session with a server.
+    Server(fn(&Evidence<'_>) -> Judgement),
+    /// At each scene with a host; what is examined in all of them is counted together.
+    Host(fn(&View<'_>, &mut Judgement)),
 }
 
 /// What must be declared for a requirement to bind.
@@ -61,7 +72,18 @@ impl Check {
             side: Side::Server,
             needs: Needs::Extension,
             after: &[],
-            judge,
+            judge: Judge::Server(judge),
+        }
+    }
+
+    /// A host check.
+    const fn host(id: &'static str, judge: fn(&View<'_>, &mut Judgement)) -> Self {
+        Self {
+            id,
+            side: Side::Host,
+            needs: Needs::Nothing,
+            after: &[],
+            judge: Judge::Host(judge),
         }
     }
 
@@ -78,7 +100,9 @@ impl Check {
     }
 }
 
-const FILES: &[&[Check]] = &[
+const FILES: &[&[&[Check]]] = &[SERVER, host::FILES];
+
+const SERVER: &[&[Check]] = &[
     capability::CHECKS,
     conversation::CHECKS,
     listing::CHECKS,
@@ -101,6 +125,8 @@ const FILES: &[&[Check]] = &[
 pub fn all(side: Side) -> Vec<&'static Check> {
     FILES
         .iter()
+        .copied()
+        .flatten()
         .copied()
         .flatten()
         .filter(|check| check.side == side)

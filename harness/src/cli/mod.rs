@@ -2,6 +2,8 @@
 
 pub mod coverage;
 pub mod explain;
+pub mod host;
+mod judging;
 pub mod list;
 pub mod reference;
 pub mod server;
@@ -9,6 +11,9 @@ pub mod server;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::exit::Exit;
+use crate::target::serve::relay;
 
 /// Conformance suite for SEP-2640, the Skills extension of the Model Context Protocol.
 #[derive(Debug, Parser)]
@@ -22,6 +27,8 @@ struct Cli {
 enum Command {
     /// Judge a server: a command after `--`, or --url; the built-in reference server without either.
     Server(Box<server::ServerArgs>),
+    /// Judge a host through an adapter: a command after `--`; the built-in reference host without.
+    Host(Box<host::HostArgs>),
     /// List checks, scenarios, requirements or faults.
     List(list::ListArgs),
     /// Tell all that is known of a check, fault or scenario.
@@ -33,6 +40,16 @@ enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Join standard input and output to a server of a host scenario; hosts start this themselves.
+    #[command(hide = true)]
+    Relay {
+        /// Where the suite listens.
+        address: String,
+        /// Number of the scene.
+        scene: String,
+        /// Label of the server.
+        label: String,
+    },
     /// Run the built-in reference implementation.
     Reference(reference::ReferenceArgs),
 }
@@ -41,6 +58,12 @@ enum Command {
 pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Server(args) => server::run(&args).into(),
+        Command::Host(args) => host::run(&args).into(),
+        Command::Relay {
+            address,
+            scene,
+            label,
+        } => relay(&address, &scene, &label).into(),
         Command::List(args) => list::run(&args).into(),
         Command::Explain(args) => explain::run(&args).into(),
         Command::Coverage(args) => coverage::run(&args).into(),
@@ -56,4 +79,33 @@ pub fn main() -> ExitCode {
         }
         Command::Reference(args) => reference::run(args).into(),
     }
+}
+
+fn relay(address: &str, scene: &str, label: &str) -> Exit {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let joined = runtime.and_then(|runtime| {
+        let joined = runtime.block_on(relay::join(address, scene, label));
+        // A read of standard input that is under way would hold the process.
+        runtime.shutdown_background();
+        joined
+    });
+    match joined {
+        Ok(()) => Exit::Conformant,
+        Err(error) => {
+            eprintln!("error: {address}: {error}");
+            Exit::Target
+        }
+    }
+}
+
+/// The path of this program, by which it starts its reference implementations.
+fn this_program() -> Result<String, String> {
+    let program =
+        std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let program = program
+        .to_str()
+        .ok_or("the path of this program is not UTF-8")?;
+    Ok(program.to_owned())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use quick_junit::{NonSuccessKind, Property, TestCase, TestCaseStatus, TestSuite};
 
 use super::output::Output;
-use super::{Reporter, escape, server_name};
+use super::{Reporter, escape, target_name};
 use crate::event::{CheckReport, Event, Report, RunReport};
 use crate::verdict::Verdict;
 
@@ -56,7 +56,7 @@ fn suite(report: &Report, run: &RunReport) -> TestSuite {
         report.side, run.protocol, run.transport
     ));
     suite.set_time(Duration::from_millis(run.duration_ms));
-    let name = server_name(&run.server_info);
+    let name = target_name(run);
     for (key, value) in [
         (
             "tool",

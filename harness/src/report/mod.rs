@@ -20,7 +20,7 @@ use std::io;
 use anstream::AutoStream;
 use serde_json::Value;
 
-use crate::event::{Event, Report};
+use crate::event::{Event, Report, RunReport};
 pub use destination::Destination;
 pub use text::{escape, shell_quote};
 
@@ -46,9 +46,13 @@ pub fn terminal(verbose: bool, quiet: bool) -> terminal::Terminal<AutoStream<io:
     })
 }
 
-/// What a target says of itself in one phrase (`my-server 1.2.0`), escaped; empty if it says
-/// nothing.
-pub fn server_name(info: &Value) -> String {
+/// What the target of a run says of itself in one phrase (`my-server 1.2.0`), escaped; empty if it
+/// says nothing.
+pub fn target_name(run: &RunReport) -> String {
+    let info = match &run.host_info {
+        Value::Null => &run.server_info,
+        host => host,
+    };
     let part = |key: &str| {
         info.get(key)
             .and_then(Value::as_str)

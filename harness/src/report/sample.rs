@@ -44,6 +44,7 @@ fn finding(number: usize, actual: &str) -> FindingReport {
             frame: 8 + number,
             pointer: "/result/contents/0".into(),
         },
+        scenario: None,
         subject: format!("skill://refunds/{number}.md"),
         expected: "sha256:aa".into(),
         actual: actual.into(),
@@ -59,6 +60,8 @@ fn run(protocol: &str, server_info: Value, checks: Vec<CheckReport>) -> RunRepor
         protocol: protocol.into(),
         transport: "stdio".into(),
         server_info,
+        host_info: Value::Null,
+        unimplemented: Vec::new(),
         duration_ms: 41,
         catalog: Catalog {
             skills: 12,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::server_name;
+use super::target_name;
 use super::terminal::TerminalOptions;
 use super::text::{clip, escape, plural, shell_line, thousands, wrap};
 use crate::event::{CheckReport, FindingReport, RemarkKind, Report, RunReport};
@@ -100,7 +100,7 @@ impl View<'_> {
             "{title}{}{title:#} over {}",
             run.protocol, run.transport
         )?;
-        let name = server_name(&run.server_info);
+        let name = target_name(run);
         if !name.is_empty() {
             write!(out, " · {name}")?;
         }

@@ -335,7 +335,7 @@ impl RawStep {
 }
 
 /// The 1-based lines on which the items of the top-level `steps` list begin.
-fn step_lines(text: &str) -> Vec<usize> {
+pub(super) fn step_lines(text: &str) -> Vec<usize> {
     let begin = line_of(text, "steps");
     let mut indent = None;
     let mut lines = Vec::new();
@@ -353,7 +353,7 @@ fn step_lines(text: &str) -> Vec<usize> {
 }
 
 /// The 1-based line of a top-level key.
-fn line_of(text: &str, key: &str) -> usize {
+pub(super) fn line_of(text: &str, key: &str) -> usize {
     let is_key = |line: &str| {
         line.strip_prefix(key)
             .is_some_and(|rest| rest.starts_with(':'))

@@ -3,11 +3,14 @@
 pub mod expr;
 pub mod file;
 mod job;
+pub mod perform;
 pub mod play;
+pub mod script;
 
 use std::sync::OnceLock;
 
 use file::Scenario;
+use script::Script;
 
 macro_rules! scenarios {
     ($($path:literal),* $(,)?) => {
@@ -36,6 +39,20 @@ const BUILT_IN: &[(&str, &str)] = scenarios![
     "scenarios/server/catalog-again.yaml",
     "scenarios/server/first-on-connection.yaml",
 ];
+
+/// The host scenarios that are compiled in, in the order in which they are played.
+const SCRIPTS: &[(&str, &str)] = scenarios!["scenarios/host/digest.yaml",];
+
+/// The built-in host scenarios.
+pub fn scripts() -> &'static [Script] {
+    static SCRIPTS_READ: OnceLock<Vec<Script>> = OnceLock::new();
+    SCRIPTS_READ.get_or_init(|| {
+        SCRIPTS
+            .iter()
+            .map(|(path, text)| Script::parse(path, text).unwrap_or_else(|error| panic!("{error}")))
+            .collect()
+    })
+}
 
 /// The built-in scenarios.
 pub fn built_in() -> &'static [Scenario] {

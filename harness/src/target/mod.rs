@@ -2,11 +2,14 @@
 //!
 //! A [`session::Session`] records every frame; it judges nothing.
 
+pub mod adapter;
 pub mod handshake;
 mod headers;
 pub mod http;
 pub mod pending;
+pub mod process;
 pub mod recorder;
+pub mod serve;
 pub mod session;
 pub mod stdio;
 

@@ -1,38 +1,29 @@
 //! A subprocess that speaks MCP on its standard streams.
 
-use std::process::Stdio;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStdin, Command};
+use tokio::io::{AsyncRead, AsyncWriteExt};
+use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
 
 use super::pending::Pending;
+use super::process::Process;
 use super::recorder::Recorder;
 use super::{Limits, TargetError, TargetSpec};
 use crate::wire::frame::Direction;
 use crate::wire::jsonrpc::{self, Kind, METHOD_NOT_FOUND};
 use crate::wire::trace::Unanswered;
 
-/// How much of the end of standard error is kept, in bytes.
-const STDERR_KEPT: usize = 8 * 1024;
-/// How long a target may take to exit after its input was closed.
-const GRACE: Duration = Duration::from_secs(2);
-const SIGTERM: i32 = 15;
-
 /// A running subprocess.
 #[derive(Debug)]
 pub struct Link {
-    child: Box<dyn ChildWrapper>,
+    process: Process,
     outgoing: Option<mpsc::UnboundedSender<Bytes>>,
     pending: Pending,
-    stderr: Arc<Mutex<Vec<u8>>>,
     timeout: Duration,
 }
 
@@ -47,47 +38,20 @@ impl Link {
         recorder: &Recorder,
         limits: &Limits,
     ) -> Result<Self, TargetError> {
-        let TargetSpec::Command { argv, cwd, env } = spec else {
-            return Err(TargetError::new("a URL is not a command"));
-        };
-        let mut command = Command::new(&argv[0]);
-        command
-            .args(&argv[1..])
-            .envs(env.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        if let Some(cwd) = cwd {
-            command.current_dir(cwd);
-        }
-        let mut wrap = CommandWrap::from(command);
-        wrap.wrap(KillOnDrop).wrap(ProcessGroup::leader());
-        let mut child = wrap.spawn().map_err(|error| {
-            TargetError::new(format!("cannot start `{}`: {error}", argv.join(" ")))
-        })?;
-
+        let (process, stdin, stdout) = Process::start(spec)?;
         let (outgoing, queue) = mpsc::unbounded_channel();
         let pending = Pending::new(recorder.clone());
-        let stderr = Arc::default();
-        if let Some(stdin) = child.stdin().take() {
-            tokio::spawn(write(stdin, queue));
-        }
-        if let Some(stdout) = child.stdout().take() {
-            let reader = Reader {
-                recorder: recorder.clone(),
-                pending: pending.clone(),
-                outgoing: outgoing.downgrade(),
-            };
-            tokio::spawn(reader.run(stdout, limits.message));
-        }
-        if let Some(stream) = child.stderr().take() {
-            tokio::spawn(keep_tail(stream, Arc::clone(&stderr)));
-        }
+        tokio::spawn(write(stdin, queue));
+        let reader = Reader {
+            recorder: recorder.clone(),
+            pending: pending.clone(),
+            outgoing: outgoing.downgrade(),
+        };
+        tokio::spawn(reader.run(stdout, limits.message));
         Ok(Self {
-            child,
+            process,
             outgoing: Some(outgoing),
             pending,
-            stderr,
             timeout: limits.timeout,
         })
     }
@@ -134,48 +98,21 @@ impl Link {
 
     /// The end of what the process wrote to standard error.
     pub fn stderr_tail(&self) -> String {
-        let tail = self
-            .stderr
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        String::from_utf8_lossy(&tail).trim_end().to_owned()
+        self.process.stderr_tail()
     }
 
     /// How the process ended, if it has. The end of its output can be seen a moment before its
     /// exit status.
     pub async fn exit_status(&mut self) -> Option<String> {
-        if self.is_lost() {
-            let _ = tokio::time::timeout(Duration::from_millis(200), self.child.wait()).await;
-        }
-        Some(self.child.try_wait().ok()??.to_string())
+        let lost = self.is_lost();
+        self.process.exit_status(lost).await
     }
 
     /// Ends the process: closes its input, waits (unless the process has shown that it does not
     /// listen), terminates the whole group, kills it.
     pub async fn stop(mut self, listens: bool) {
         self.outgoing = None;
-        let grace = if listens {
-            GRACE
-        } else {
-            Duration::from_millis(100)
-        };
-        if tokio::time::timeout(grace, self.child.wait())
-            .await
-            .is_err()
-        {
-            let _ = self.child.signal(SIGTERM);
-            let _ = tokio::time::timeout(grace, self.child.wait()).await;
-        }
-        // Also where the leader has exited: children that it left behind share its group.
-        let _ = self.child.start_kill();
-        let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
-    }
-}
-
-impl Drop for Link {
-    fn drop(&mut self) {
-        // Not reached through `stop` on a panic or when the run is cancelled.
-        let _ = self.child.start_kill();
+        self.process.stop(listens).await;
     }
 }
 
@@ -261,17 +198,4 @@ pub fn answer_to_server(id: &Value, ping: bool) -> Bytes {
         json!({"jsonrpc": "2.0", "id": id, "error": error})
     };
     answer.to_string().into()
-}
-
-async fn keep_tail(mut stream: impl AsyncRead + Unpin, tail: Arc<Mutex<Vec<u8>>>) {
-    let mut chunk = vec![0; 8 * 1024];
-    while let Ok(read) = stream.read(&mut chunk).await {
-        if read == 0 {
-            return;
-        }
-        let mut tail = tail.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        tail.extend_from_slice(&chunk[..read]);
-        let excess = tail.len().saturating_sub(STDERR_KEPT);
-        tail.drain(..excess);
-    }
 }

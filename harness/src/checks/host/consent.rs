@@ -1,0 +1,306 @@
+//! What users agree to, and what their agreement covers. Sections "Nested Skills", "Resources",
+//! "Security Considerations".
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::super::Check;
+use super::view::{
+    LOADS, Outcome, View, acting_on, asks_about, asks_for, inside, member, offered, outcome, place,
+    result, sources, target, tokens_of,
+};
+use crate::verdict::Judgement;
+use crate::wire::scene::{Ask, Consent};
+
+/// The checks of this file.
+pub const CHECKS: &[Check] = &[
+    Check::host("sep-2640-host-user-policy", user_policy),
+    Check::host("sep-2640-host-inspect-before-load", inspect),
+    Check::host("sep-2640-host-nested-fresh-consent", nested),
+    Check::host("sep-2640-host-content-bound-approval", content_bound),
+    Check::host("sep-2640-host-dynamic-not-content-bound", dynamic),
+];
+
+/// A skill that the user's policy forbids is not loaded.
+fn user_policy(view: &View<'_>, judgement: &mut Judgement) {
+    for ask in view.asks("load") {
+        let Some((server, uri)) = target(ask) else {
+            continue;
+        };
+        let policy = view
+            .results("policy")
+            .filter(|(policy, _)| policy.to < ask.from && target(policy) == Some((server, uri)));
+        let forbidden = policy
+            .last()
+            .is_some_and(|(policy, _)| policy.params.get("allow") == Some(&Value::Bool(false)));
+        if !forbidden {
+            continue;
+        }
+        match outcome(ask) {
+            Outcome::Ok(_) => judgement.violated(
+                place(ask),
+                uri,
+                "a refusal, since the user's policy forbids the skill",
+                "it was loaded",
+            ),
+            Outcome::Refused { .. } if view.witnessed() => judgement.holds(),
+            _ => {}
+        }
+    }
+}
+
+/// The user can look at a skill before the model sees it.
+fn inspect(view: &View<'_>, judgement: &mut Judgement) {
+    for ask in view.asks("inspect") {
+        let uri = member(&ask.params, "uri").unwrap_or("inspect");
+        match outcome(ask) {
+            Outcome::Ok(result) if tokens_of(result).is_empty() => judgement.violated(
+                place(ask),
+                uri,
+                "the content of the skill",
+                "something else, or nothing",
+            ),
+            Outcome::Ok(_) => {
+                let seen = view.results("context").any(|(context, result)| {
+                    context.from > ask.to
+                        && !view.loaded(
+                            member(&ask.params, "server").unwrap_or_default(),
+                            uri,
+                            context.from,
+                        )
+                        && sources(view, &result.to_string())
+                            .iter()
+                            .any(|source| source.uri == uri)
+                });
+                if seen {
+                    judgement.violated(
+                        place(ask),
+                        uri,
+                        "a look before the content enters the context",
+                        "the content entered it",
+                    );
+                } else {
+                    judgement.holds();
+                }
+            }
+            Outcome::Refused { reason, .. } if view.witnessed() => judgement.violated(
+                place(ask),
+                uri,
+                "the content of the skill",
+                format!("it was refused: {reason}"),
+            ),
+            _ => {}
+        }
+    }
+}
+
+/// A nested skill is not loaded under the approval of the skill around it.
+fn nested(view: &View<'_>, judgement: &mut Judgement) {
+    for ask in view.asks("load") {
+        let Some((server, uri)) = target(ask) else {
+            continue;
+        };
+        let outer_approved = view.scene.consents.iter().any(|consent| {
+            consent.at < ask.from
+                && consent.allowed
+                && asks_for(consent, LOADS)
+                && member(&consent.params, "server") == Some(server)
+                && member(&consent.params, "uri")
+                    .is_some_and(|outer| outer != uri && inside(outer, uri))
+        });
+        if !outer_approved {
+            continue;
+        }
+        let own = view
+            .scene
+            .consents
+            .iter()
+            .filter(|consent| consent.at < ask.to && asks_about(consent, server, uri))
+            .last();
+        match (own, outcome(ask)) {
+            (None, Outcome::Ok(_)) => judgement.violated(
+                place(ask),
+                uri,
+                "fresh consent to this skill",
+                "it was loaded under the approval of the skill around it",
+            ),
+            (Some(Consent { allowed: false, .. }), Outcome::Ok(_)) => judgement.violated(
+                place(ask),
+                uri,
+                "a refusal, since the user had declined",
+                "it was loaded",
+            ),
+            (Some(_), Outcome::Ok(_)) => judgement.holds(),
+            (_, Outcome::Refused { .. }) if view.witnessed() => judgement.holds(),
+            _ => {}
+        }
+    }
+}
+
+/// The files of an entry with their digests, whatever their order; none for a dynamic skill.
+fn set(entry: &Value) -> Option<BTreeSet<(&str, &str)>> {
+    let items = entry.get("resources")?.as_array()?;
+    Some(
+        items
+            .iter()
+            .filter_map(|item| Some((member(item, "uri")?, member(item, "digest")?)))
+            .collect(),
+    )
+}
+
+/// Something that needs an approval where the host asks for one: what it does, and the kinds of
+/// questions that cover it.
+struct Gated<'a> {
+    ask: &'a Ask,
+    server: &'a str,
+    uri: &'a str,
+    kinds: &'static [&'static str],
+}
+
+fn gated<'a>(view: &View<'a>) -> Vec<Gated<'a>> {
+    let loads = view.asks("load").filter_map(|ask| {
+        let (server, uri) = target(ask)?;
+        matches!(outcome(ask), Outcome::Ok(_)).then_some(Gated {
+            ask,
+            server,
+            uri,
+            kinds: LOADS,
+        })
+    });
+    let runs = view.asks("run_tool").filter_map(|ask| {
+        let (server, uri) = acting_on(ask)?;
+        let ran = result(ask)?.get("ran") == Some(&Value::Bool(true));
+        ran.then_some(Gated {
+            ask,
+            server,
+            uri,
+            kinds: &["execute"],
+        })
+    });
+    loads.chain(runs).collect()
+}
+
+/// An approval that is kept holds for the files that the entry had at that moment, and for no
+/// others.
+fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
+    for gated in gated(view) {
+        let Gated {
+            ask,
+            server,
+            uri,
+            kinds,
+        } = gated;
+        let Some(now) = view.held(server, uri, ask.to).and_then(set) else {
+            continue;
+        };
+        let given = view.scene.consents.iter().filter(|consent| {
+            consent.at < ask.to
+                && consent.allowed
+                && asks_for(consent, kinds)
+                && asks_about(consent, server, uri)
+        });
+        let Some(consent) = given.last() else {
+            continue;
+        };
+        let then = view.held(server, uri, consent.at).and_then(set);
+        if then.as_ref() != Some(&now) {
+            judgement.violated(
+                place(ask),
+                uri,
+                "the user asked again, since the skill's files are others than those approved",
+                format!("`{}` under the former approval", ask.verb),
+            );
+            continue;
+        }
+        // An unchanged set stays approved, in whatever order it comes: judged where the host has
+        // shown that it keeps approvals.
+        let keeps = view.named("again").any(|again| {
+            matches!(outcome(again), Outcome::Ok(_)) && view.consents(again).next().is_none()
+        });
+        if ask.name.as_deref() == Some("reordered") && keeps && consent.at > ask.from {
+            judgement.violated(
+                place(ask),
+                uri,
+                "no new question, since the same files came in another order",
+                "the user was asked again",
+            );
+        } else {
+            judgement.holds();
+        }
+    }
+}
+
+/// A dynamic skill is not presented as verified, and no kept approval covers what it is now.
+fn dynamic(view: &View<'_>, judgement: &mut Judgement) {
+    let is_dynamic = |server: &str, uri: &str, before: usize| {
+        view.held(server, uri, before)
+            .is_some_and(|entry| member(entry, "resources") == Some("dynamic"))
+    };
+    let verified = |value: &Value| value.get("verified").and_then(Value::as_bool);
+    for (ask, list) in view.results("list") {
+        for (server, uri, item) in offered(list) {
+            let Some(server) = server.filter(|server| is_dynamic(server, uri, ask.to)) else {
+                continue;
+            };
+            match verified(item) {
+                Some(true) => judgement.violated(
+                    place(ask),
+                    uri,
+                    format!("a dynamic skill of {server} told apart from verified ones"),
+                    "it is presented as verified",
+                ),
+                Some(false) => judgement.holds(),
+                None => {}
+            }
+        }
+    }
+    for ask in view.asks("load") {
+        let Some((server, uri)) = target(ask) else {
+            continue;
+        };
+        let Outcome::Ok(result) = outcome(ask) else {
+            continue;
+        };
+        if !is_dynamic(server, uri, ask.to) {
+            continue;
+        }
+        match verified(result) {
+            Some(true) => judgement.violated(
+                place(ask),
+                uri,
+                "content that is not presented as verified",
+                "it is",
+            ),
+            Some(false) => judgement.holds(),
+            None => {}
+        }
+        // Within a session a host may remember; what it keeps on disk must not count.
+        let Some(restart) = view
+            .asks("restart")
+            .filter(|restart| restart.to < ask.from)
+            .last()
+        else {
+            continue;
+        };
+        let kept = view.scene.consents.iter().any(|consent| {
+            consent.at < restart.from
+                && consent.allowed
+                && asks_for(consent, LOADS)
+                && asks_about(consent, server, uri)
+        });
+        let asked = view.scene.consents.iter().any(|consent| {
+            consent.at > restart.to && consent.at < ask.to && asks_about(consent, server, uri)
+        });
+        if kept && !asked {
+            judgement.violated(
+                place(ask),
+                uri,
+                "a question to the user, whatever was approved before",
+                "it was loaded under a kept approval",
+            );
+        } else if kept {
+            judgement.holds();
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! When and how files are fetched. Sections "Integrity and Verification", "Skill URIs", "Resource
+//! Mapping", "Reading".
+
+use super::super::Check;
+use super::view::{Outcome, View, acting_on, at, inside, member, outcome, place, tokens_of};
+use crate::verdict::Judgement;
+use crate::wire::scene::{Ask, Bait, Served};
+
+/// The checks of this file.
+pub const CHECKS: &[Check] = &[
+    Check::host("sep-2640-host-no-prefetch", no_prefetch),
+    Check::host("sep-2640-host-registry-no-fetch", registry_no_fetch),
+    Check::host("sep-2640-host-virtual-mount-lazy", mount_lazy),
+    Check::host("sep-2640-host-reads-via-resources-read", via_resources_read),
+    Check::host("sep-2640-client-authority-not-resolved", authority),
+    Check::host("sep-2640-client-relative-reference-resolution", references),
+];
+
+/// Reads of files of skills.
+fn reads<'a>(view: &View<'a>) -> impl Iterator<Item = &'a Served> {
+    let skills: Vec<&'a str> = view
+        .deliveries()
+        .iter()
+        .filter_map(|delivery| member(delivery.entry, "uri"))
+        .collect();
+    view.served("resources/read").filter(move |served| {
+        let uri = member(&served.params, "uri").unwrap_or_default();
+        skills.iter().any(|skill| inside(skill, uri))
+    })
+}
+
+/// No file is fetched before it is needed: a SKILL.md is needed by its load, any other file by its
+/// read. (Reads for a registry or a mount are judged apart.)
+fn no_prefetch(view: &View<'_>, judgement: &mut Judgement) {
+    for served in reads(view) {
+        let uri = member(&served.params, "uri").unwrap_or_default();
+        let under = view.under(served.at);
+        let verb = under.map_or("", |ask| ask.verb.as_str());
+        let why = match (verb, under) {
+            ("list" | "mount", _) => continue,
+            // What the user or the model asked for.
+            ("read" | "read_resource" | "inspect" | "list_directory", _) => None,
+            ("load", Some(ask)) => not_needed(view, ask, served, uri),
+            ("connect", _) => Some("on connecting".to_owned()),
+            ("", _) => Some("without any request".to_owned()),
+            (verb, _) => Some(format!("during `{verb}`")),
+        };
+        match why {
+            Some(why) => judgement.violated(
+                at(served.at),
+                uri,
+                "no read before the file is needed",
+                format!("resources/read {why}"),
+            ),
+            None => judgement.holds(),
+        }
+    }
+    // A host that was connected and read nothing.
+    for (ask, _) in view.results("connect") {
+        let quiet = !reads(view).any(|served| {
+            view.under(served.at)
+                .is_some_and(|under| under.from == ask.from)
+        });
+        if quiet && view.during(ask).next().is_some() {
+            judgement.holds();
+        }
+    }
+    if view.scene.asks.is_empty() && view.served("skills/list").next().is_some() {
+        judgement.holds();
+    }
+}
+
+/// Why a read during a load is not part of it.
+fn not_needed(view: &View<'_>, ask: &Ask, served: &Served, uri: &str) -> Option<String> {
+    let denied = view
+        .consents(ask)
+        .any(|consent| consent.at < served.at && !consent.allowed && asks_to_load(&consent.params));
+    if denied {
+        return Some("although the user had declined the load".to_owned());
+    }
+    let later = view.consents(ask).any(|consent| {
+        consent.at > served.at
+            && asks_to_load(&consent.params)
+            && !view.consents(ask).any(|earlier| earlier.at < served.at)
+    });
+    if later {
+        return Some("before the user had approved the load".to_owned());
+    }
+    (!uri.ends_with("/SKILL.md") || nested_below(ask, uri))
+        .then(|| "together with SKILL.md".to_owned())
+}
+
+/// Whether a SKILL.md is that of a skill inside the one that is loaded.
+fn nested_below(ask: &Ask, uri: &str) -> bool {
+    member(&ask.params, "uri").is_some_and(|skill| skill != uri && inside(skill, uri))
+}
+
+fn asks_to_load(params: &serde_json::Value) -> bool {
+    matches!(member(params, "kind"), Some("load" | "nested" | "changed"))
+}
+
+/// Listing skills and building the registry fetches nothing.
+fn registry_no_fetch(view: &View<'_>, judgement: &mut Judgement) {
+    quiet(view, judgement, "list");
+}
+
+/// A virtual mount is not filled in advance.
+fn mount_lazy(view: &View<'_>, judgement: &mut Judgement) {
+    quiet(view, judgement, "mount");
+}
+
+fn quiet(view: &View<'_>, judgement: &mut Judgement, verb: &str) {
+    for (ask, _) in view.results(verb) {
+        let read = view
+            .during(ask)
+            .find(|served| served.method == "resources/read");
+        match read {
+            None => judgement.holds(),
+            Some(served) => judgement.violated(
+                at(served.at),
+                member(&served.params, "uri").unwrap_or("resources/read"),
+                format!("no read during `{verb}`"),
+                "resources/read was sent",
+            ),
+        }
+    }
+}
+
+/// Files are read under the URI as the manifest spells it, with resources/read whatever its scheme.
+fn via_resources_read(view: &View<'_>, judgement: &mut Judgement) {
+    for touched in view
+        .scene
+        .touched
+        .iter()
+        .filter(|touched| touched.what == Bait::Http)
+    {
+        judgement.violated(
+            at(touched.at),
+            "a skill under http://",
+            "resources/read on the server that lists it",
+            "a connection to the place that the URI points to",
+        );
+    }
+    for ask in &view.scene.asks {
+        let uri = match (ask.verb.as_str(), ask.name.as_deref()) {
+            ("read" | "load", Some("spelled")) => member(&ask.params, "uri"),
+            _ => None,
+        };
+        let Some(uri) = uri else { continue };
+        match outcome(ask) {
+            Outcome::Ok(_) => judgement.holds(),
+            Outcome::Refused { .. } if view.witnessed() => {
+                let instead = view
+                    .during(ask)
+                    .filter(|served| served.method == "resources/read")
+                    .find_map(|served| member(&served.params, "uri").filter(|sent| *sent != uri));
+                if let Some(sent) = instead {
+                    judgement.violated(
+                        place(ask),
+                        uri,
+                        "resources/read with the URI of the manifest",
+                        format!("resources/read with {sent}"),
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The authority of a skill URI is no address.
+fn authority(view: &View<'_>, judgement: &mut Judgement) {
+    let touched = view
+        .scene
+        .touched
+        .iter()
+        .find(|touched| touched.what == Bait::Connection);
+    if let Some(touched) = touched {
+        judgement.violated(
+            at(touched.at),
+            "the authority of a skill URI",
+            "no connection to it",
+            "a connection",
+        );
+        return;
+    }
+    for ask in view.named("authority") {
+        if let Outcome::Ok(_) = outcome(ask) {
+            judgement.holds();
+        }
+    }
+}
+
+/// A relative reference leads to the file beside the SKILL.md in which it stands.
+fn references(view: &View<'_>, judgement: &mut Judgement) {
+    for ask in view.asks("read") {
+        let (Some(reference), Some((_, skill))) =
+            (member(&ask.params, "reference"), acting_on(ask))
+        else {
+            continue;
+        };
+        let from = member(&ask.params, "in").unwrap_or(skill);
+        let Some((root, _)) = from.rsplit_once('/') else {
+            continue;
+        };
+        let wanted = format!("{root}/{reference}");
+        match outcome(ask) {
+            Outcome::Ok(result) => {
+                let right = match member(result, "uri") {
+                    Some(uri) => uri == wanted,
+                    None => served_token(view, &wanted, result),
+                };
+                if right {
+                    judgement.holds();
+                } else {
+                    let got = member(result, "uri").unwrap_or("another file");
+                    judgement.violated(place(ask), reference, wanted, got);
+                }
+            }
+            Outcome::Refused { reason, .. } if view.witnessed() => {
+                let sent = view
+                    .during(ask)
+                    .find_map(|served| member(&served.params, "uri"));
+                let actual = match sent {
+                    Some(sent) if sent != wanted => format!("{sent} was asked for"),
+                    _ => format!("it was refused: {reason}"),
+                };
+                judgement.violated(place(ask), reference, wanted, actual);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether an outcome holds what a server sent for a URI.
+fn served_token(view: &View<'_>, uri: &str, result: &serde_json::Value) -> bool {
+    let tokens = tokens_of(result);
+    view.served("resources/read")
+        .filter(|served| member(&served.params, "uri") == Some(uri))
+        .filter_map(|served| served.result.as_ref()?.get("contents")?.as_array())
+        .flatten()
+        .any(|item| !tokens_of(item).is_disjoint(&tokens))
+}

@@ -1,0 +1,189 @@
+//! What hosts do with content that is not what its entry promises. Section "Integrity and
+//! Verification".
+
+use serde_json::Value;
+
+use super::super::Check;
+use super::view::{Outcome, Use, View, bytes, item, member, outcome, place};
+use crate::checks::entries::size_of;
+use crate::model::frontmatter::{self, Kind};
+use crate::verdict::Judgement;
+use crate::wire::content::Content;
+use crate::wire::scene::Served;
+
+/// The checks of this file.
+pub const CHECKS: &[Check] = &[
+    Check::host("sep-2640-host-verify-digest", verify_digest),
+    Check::host("sep-2640-host-size-mismatch-failure", size_mismatch),
+    Check::host("sep-2640-host-frontmatter-comparison", frontmatter_compared),
+    Check::host("sep-2640-host-annotations-no-semantics", annotations),
+];
+
+/// Steps whose outcome other checks judge: reads late in an acting window, after a refresh, and of
+/// content that a gateway has annotated.
+const OTHERS: [&str; 3] = ["late-read", "read-after-refresh", "annotated"];
+
+/// Content that a host fetched for a load or a read, with the entry that it holds.
+pub(super) struct Fetched<'a> {
+    pub used: Use<'a>,
+    pub served: &'a Served,
+    pub content: &'a Content,
+    pub entry: &'a Value,
+}
+
+/// Every load and read for which something was fetched under an entry.
+pub(super) fn fetched<'a>(view: &View<'a>) -> Vec<Fetched<'a>> {
+    view.uses()
+        .into_iter()
+        .filter_map(|used| {
+            let (served, content) = view.fetched(used.ask, used.server, used.uri)?;
+            let entry = view.held(used.server, used.skill, used.ask.to)?;
+            Some(Fetched {
+                used,
+                served,
+                content,
+                entry,
+            })
+        })
+        .collect()
+}
+
+impl Fetched<'_> {
+    fn is_named(&self, names: &[&str]) -> bool {
+        let name = self.used.ask.name.as_deref();
+        name.is_some_and(|name| names.contains(&name))
+    }
+
+    /// What the manifest lists, and what was fetched, where the digests differ.
+    pub(super) fn digests(&self) -> Option<(String, String)> {
+        let item = item(self.entry, self.used.uri)?;
+        let (_, digest) = bytes(self.content)?;
+        let listed = member(item, "digest").unwrap_or("(none)");
+        (listed != digest).then(|| (listed.to_owned(), digest))
+    }
+
+    /// Counts what came of content that must not be used.
+    pub(super) fn refused(
+        &self,
+        view: &View<'_>,
+        judgement: &mut Judgement,
+        expected: impl Into<String>,
+        actual: impl Into<String>,
+    ) {
+        match self.used.outcome {
+            Outcome::Ok(_) if view.used(self.used.outcome, self.served) => {
+                judgement.violated(place(self.used.ask), self.used.uri, expected, actual);
+            }
+            Outcome::Refused { .. } if view.witnessed() => judgement.holds(),
+            _ => {}
+        }
+    }
+}
+
+/// Content whose digest is another than the listed one is not handed over.
+fn verify_digest(view: &View<'_>, judgement: &mut Judgement) {
+    for fetched in fetched(view) {
+        if fetched.is_named(&OTHERS) {
+            continue;
+        }
+        if let Some((listed, digest)) = fetched.digests() {
+            fetched.refused(
+                view,
+                judgement,
+                format!("content with the digest {listed}, or none"),
+                format!("content with the digest {digest} was handed over"),
+            );
+        }
+    }
+}
+
+/// Content whose length is another than the listed one is not handed over, even when its digest is
+/// right.
+fn size_mismatch(view: &View<'_>, judgement: &mut Judgement) {
+    for fetched in fetched(view) {
+        if fetched.is_named(&OTHERS) || fetched.digests().is_some() {
+            continue;
+        }
+        let listed = item(fetched.entry, fetched.used.uri);
+        let size = listed.and_then(|item| item.get("size")).and_then(size_of);
+        if let (Some(size), Some((len, _))) = (size, bytes(fetched.content))
+            && size != len
+        {
+            fetched.refused(
+                view,
+                judgement,
+                format!("content of {size} bytes, or none"),
+                format!("content of {len} bytes was handed over"),
+            );
+        }
+    }
+}
+
+/// A skill whose SKILL.md says something else than its entry is not loaded.
+fn frontmatter_compared(view: &View<'_>, judgement: &mut Judgement) {
+    for fetched in fetched(view) {
+        let whole = fetched.used.uri == fetched.used.skill && fetched.used.ask.verb == "load";
+        if !whole || fetched.is_named(&OTHERS) || fetched.digests().is_some() {
+            continue;
+        }
+        let Some(difference) = difference(fetched.content, fetched.entry) else {
+            continue;
+        };
+        fetched.refused(
+            view,
+            judgement,
+            "no load, since the frontmatter is not the entry's",
+            format!("the skill was loaded although {difference}"),
+        );
+    }
+}
+
+/// The first field in which a SKILL.md differs from its entry under every reading.
+fn difference(content: &Content, entry: &Value) -> Option<String> {
+    let (len, _) = bytes(content)?;
+    let complete = content.opening.len() as u64 == len;
+    let block = frontmatter::block(&content.opening, complete).ok()?;
+    let document = frontmatter::read(block).ok()?;
+    let found = frontmatter::compare(&document, entry.get("frontmatter")?)
+        .into_iter()
+        .find(|difference| difference.kind == Kind::Neither)?;
+    Some(format!(
+        "{} is {} in SKILL.md and {} in the entry",
+        found.pointer, found.expected, found.actual
+    ))
+}
+
+/// What a gateway says of content replaces neither verification nor consent.
+fn annotations(view: &View<'_>, judgement: &mut Judgement) {
+    for fetched in fetched(view) {
+        if fetched.is_named(&["annotated"])
+            && let Some((listed, digest)) = fetched.digests()
+        {
+            fetched.refused(
+                view,
+                judgement,
+                format!("content with the digest {listed}, or none, whatever `_meta` says of it"),
+                format!("content with the digest {digest} was handed over"),
+            );
+        }
+    }
+    for ask in view.named("annotated").filter(|ask| ask.verb == "run_tool") {
+        let ran = super::view::result(ask).and_then(|result| result.get("ran")?.as_bool());
+        match ran {
+            Some(true) if view.consents(ask).next().is_none() => judgement.violated(
+                place(ask),
+                "run_tool",
+                "a question to the user, whatever `_meta` says of the skill",
+                "the command ran without one",
+            ),
+            Some(_) if view.witnessed() => judgement.holds(),
+            _ => {}
+        }
+    }
+    // An honest skill with annotations is a skill like any other.
+    for ask in view.named("annotated-honest") {
+        if let Outcome::Ok(_) = outcome(ask) {
+            judgement.holds();
+        }
+    }
+}

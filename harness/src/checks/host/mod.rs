@@ -1,0 +1,38 @@
+//! The duties of hosts and clients: pure functions from scenes to findings.
+//!
+//! Each check looks at every scene, whatever the scenario was made for. Names of steps (`as: …`) say
+//! how a situation was built, never what the right answer is.
+
+pub mod cache;
+pub mod consent;
+pub mod context;
+pub mod directories;
+pub mod discovery;
+pub mod execution;
+pub mod fetching;
+pub mod integrity;
+pub mod manifest;
+pub mod names;
+pub mod origin;
+pub mod paging;
+pub mod requests;
+pub mod view;
+
+use super::Check;
+
+/// The checks of all files, in the order in which they are reported.
+pub(super) const FILES: &[&[Check]] = &[
+    requests::CHECKS,
+    paging::CHECKS,
+    discovery::CHECKS,
+    names::CHECKS,
+    fetching::CHECKS,
+    integrity::CHECKS,
+    manifest::CHECKS,
+    directories::CHECKS,
+    origin::CHECKS,
+    context::CHECKS,
+    consent::CHECKS,
+    execution::CHECKS,
+    cache::CHECKS,
+];

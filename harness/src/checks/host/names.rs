@@ -1,0 +1,584 @@
+//! How hosts tell skills apart. Sections "Names", "Skill URIs", and "Security Considerations".
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::super::Check;
+use super::view::{
+    LOADS, Outcome, View, asks_about, asks_for, inside, member, name_of, offered, outcome, place,
+    sources, text_of, tokens_of,
+};
+use crate::verdict::Judgement;
+use crate::wire::scene::Ask;
+
+const IDENTITY: &str = "sep-2640-host-skill-identity-pair";
+
+/// The checks of this file.
+pub const CHECKS: &[Check] = &[
+    Check::host(IDENTITY, identity_pair),
+    Check::host("sep-2640-host-nested-entry-separate", nested_separate),
+    Check::host("sep-2640-names-not-unique", names_not_unique),
+    Check::host("sep-2640-host-disambiguate-listing-collision", disambiguate),
+    Check::host("sep-2640-host-cross-origin-no-shadow", no_shadow),
+    Check::host("sep-2640-host-collisions-surfaced", surfaced),
+    Check::host("sep-2640-host-label-not-serverinfo-name", label),
+    Check::host(
+        "sep-2640-host-cache-path-encodes-origin",
+        path_encodes_origin,
+    ),
+];
+
+/// Whether a `list` result offers a skill.
+fn offers(list: &Value, server: &str, uri: &str) -> bool {
+    offered(list)
+        .iter()
+        .any(|(other, skill, _)| *other == Some(server) && *skill == uri)
+}
+
+/// The same URI on two servers is two skills: in the registry, for loads, in approvals and in the
+/// cache.
+fn identity_pair(view: &View<'_>, judgement: &mut Judgement) {
+    for (ask, list) in view.results("list") {
+        let listed = view.listed(ask.to);
+        for (server, uri, _) in &listed {
+            let twin = listed
+                .iter()
+                .any(|(other, same, _)| same == uri && other != server);
+            if !twin {
+                continue;
+            }
+            if offers(list, server, uri) {
+                judgement.holds();
+            } else {
+                judgement.violated(
+                    place(ask),
+                    *uri,
+                    "a skill for each server that lists the URI",
+                    format!("that of {server} is not offered"),
+                );
+            }
+        }
+    }
+    for ask in view.asks("load").chain(view.asks("read")) {
+        let uri = member(&ask.params, "uri").unwrap_or_default();
+        let twins: BTreeSet<&str> = view
+            .listed(ask.to)
+            .into_iter()
+            .filter(|(_, other, _)| *other == uri || inside(other, uri))
+            .map(|(server, ..)| server)
+            .collect();
+        if twins.len() < 2 {
+            continue;
+        }
+        match (named_server(ask), outcome(ask)) {
+            (Some(server), Outcome::Ok(result)) => {
+                let foreign = sources(view, &text_of(result))
+                    .into_iter()
+                    .find(|source| source.server != server);
+                match foreign {
+                    // Where a read goes is judged by the binding to its origin.
+                    Some(source) if !view.during(ask).any(|served| served.server != server) => {
+                        judgement.violated(
+                            place(ask),
+                            uri,
+                            format!("the skill of {server}"),
+                            format!("content of {}", source.server),
+                        );
+                    }
+                    _ => judgement.holds(),
+                }
+                if ask.verb == "load" {
+                    approved_apart(view, judgement, ask, server, uri);
+                }
+            }
+            (None, Outcome::Ok(_)) if view.consents(ask).next().is_none() => judgement.violated(
+                place(ask),
+                uri,
+                "no silent choice between servers that list the URI",
+                "one of them was loaded",
+            ),
+            (None, Outcome::Ok(_)) => judgement.holds(),
+            (None, Outcome::Refused { .. }) if view.witnessed() => judgement.holds(),
+            _ => {}
+        }
+    }
+}
+
+/// The server that a call names, or that of the skill that it acts on.
+fn named_server(ask: &Ask) -> Option<&str> {
+    member(&ask.params, "server").or_else(|| super::view::acting_on(ask).map(|(server, _)| server))
+}
+
+/// An approval of one server's skill says nothing of the other's.
+fn approved_apart(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, server: &str, uri: &str) {
+    let approved_other = view.scene.consents.iter().any(|consent| {
+        consent.at < ask.from
+            && consent.allowed
+            && consent.remember
+            && asks_for(consent, LOADS)
+            && member(&consent.params, "uri") == Some(uri)
+            && member(&consent.params, "server") != Some(server)
+    });
+    let approved_own =
+        view.scene.consents.iter().any(|consent| {
+            consent.at < ask.to && consent.allowed && asks_about(consent, server, uri)
+        });
+    if approved_own {
+        judgement.holds();
+    } else if approved_other {
+        judgement.violated(
+            place(ask),
+            uri,
+            format!("a question about the skill of {server}"),
+            "the approval of another server's skill was taken for it",
+        );
+    }
+}
+
+/// An entry below another entry's directory is a skill of its own.
+fn nested_separate(view: &View<'_>, judgement: &mut Judgement) {
+    for (ask, list) in view.results("list") {
+        let listed = view.listed(ask.to);
+        for (server, uri, _) in &listed {
+            let nested = listed
+                .iter()
+                .any(|(other, outer, _)| other == server && outer != uri && inside(outer, uri));
+            if !nested {
+                continue;
+            }
+            if offers(list, server, uri) {
+                judgement.holds();
+            } else {
+                judgement.violated(
+                    place(ask),
+                    *uri,
+                    "a skill for each entry, nested or not",
+                    "it is not offered",
+                );
+            }
+        }
+    }
+}
+
+/// Whether another skill of the same server has the same name.
+fn has_namesake(listed: &[(&str, &str, &Value)], server: &str, uri: &str) -> bool {
+    let of = |wanted: &str| {
+        listed
+            .iter()
+            .find(|(other, skill, _)| *other == server && *skill == wanted)
+            .and_then(|(.., entry)| name_of(entry))
+    };
+    let name = of(uri);
+    name.is_some()
+        && listed.iter().any(|(other, skill, entry)| {
+            *other == server && *skill != uri && name_of(entry) == name
+        })
+}
+
+/// Of two skills of one name each is loaded by its own URI.
+fn names_not_unique(view: &View<'_>, judgement: &mut Judgement) {
+    for ask in view.asks("load") {
+        let (Some(server), Some(uri)) = (member(&ask.params, "server"), member(&ask.params, "uri"))
+        else {
+            continue;
+        };
+        if !has_namesake(&view.listed(ask.to), server, uri) {
+            continue;
+        }
+        if let Outcome::Ok(result) = outcome(ask) {
+            let other = sources(view, &text_of(result))
+                .into_iter()
+                .find(|source| source.uri != uri);
+            match other {
+                None => judgement.holds(),
+                Some(source) => judgement.violated(
+                    place(ask),
+                    uri,
+                    "the skill at this URI",
+                    format!("{} of the same name", source.uri),
+                ),
+            }
+        }
+    }
+}
+
+/// Two entries of one listing that share a name are both there and can be told apart, and the bare
+/// name chooses neither silently.
+fn disambiguate(view: &View<'_>, judgement: &mut Judgement) {
+    for (ask, list) in view.results("list") {
+        let listed = view.listed(ask.to);
+        let offered = offered(list);
+        for (server, uri, _) in &listed {
+            if !has_namesake(&listed, server, uri) {
+                continue;
+            }
+            let own = offered
+                .iter()
+                .find(|(other, skill, _)| *other == Some(*server) && skill == uri);
+            let Some((.., own)) = own else {
+                judgement.violated(
+                    place(ask),
+                    *uri,
+                    "both of two entries that share a name",
+                    "it is not offered",
+                );
+                continue;
+            };
+            let handle = member(own, "shown_as");
+            let same = offered.iter().any(|(other, skill, item)| {
+                (*other, *skill) != (Some(*server), *uri)
+                    && *other == Some(*server)
+                    && handle.is_some()
+                    && member(item, "shown_as") == handle
+            });
+            if same {
+                judgement.violated(
+                    place(ask),
+                    *uri,
+                    "something that tells skills of one name apart",
+                    format!("both are shown as \"{}\"", handle.unwrap_or_default()),
+                );
+            } else {
+                judgement.holds();
+            }
+        }
+    }
+    for ask in by_name(view) {
+        let name = member(&ask.params, "name").unwrap_or_default();
+        let candidates = candidates(view, ask, name);
+        let servers: BTreeSet<Option<&str>> =
+            candidates.iter().map(|(server, _)| *server).collect();
+        if candidates.len() > 1 && servers.len() == 1 {
+            not_silent(view, judgement, ask, name);
+        }
+    }
+}
+
+/// Loads by name.
+fn by_name<'a>(view: &View<'a>) -> impl Iterator<Item = &'a Ask> {
+    view.asks("load")
+        .filter(|ask| member(&ask.params, "name").is_some())
+}
+
+/// Every skill that bears a name when a call is made: server (none for local ones) and URI.
+fn candidates<'a>(view: &View<'a>, ask: &Ask, name: &str) -> Vec<(Option<&'a str>, &'a str)> {
+    let listed = view.listed(ask.from).into_iter();
+    let mut candidates: Vec<(Option<&str>, &str)> = listed
+        .filter(|(.., entry)| name_of(entry) == Some(name))
+        .map(|(server, uri, _)| (Some(server), uri))
+        .collect();
+    let local = view
+        .results("install_local")
+        .any(|(install, _)| install.to < ask.from && member(&install.params, "name") == Some(name));
+    if local {
+        candidates.push((None, ""));
+    }
+    candidates
+}
+
+/// The skill that a handle stood for in the last list before a call.
+fn owner<'a>(view: &View<'a>, handle: &str, before: usize) -> Option<(Option<&'a str>, &'a str)> {
+    let (_, list) = view.last("list", before)?;
+    let mut owners = offered(list)
+        .into_iter()
+        .filter(|(.., item)| member(item, "shown_as") == Some(handle));
+    match (owners.next(), owners.next()) {
+        (Some((server, uri, _)), None) => Some((server, uri)),
+        _ => None,
+    }
+}
+
+/// A name that several skills bear leads to the one that is shown under it, or to none without a
+/// question.
+fn not_silent(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, name: &str) {
+    match outcome(ask) {
+        Outcome::Ok(result) => {
+            let got = (
+                member(result, "server"),
+                member(result, "uri").unwrap_or_default(),
+            );
+            match owner(view, name, ask.from) {
+                Some((None, _)) if got.0.is_none() && tokens_of(result).is_empty() => {
+                    judgement.holds()
+                }
+                Some(owner) if owner == got => judgement.holds(),
+                Some((server, _)) => judgement.violated(
+                    place(ask),
+                    name,
+                    format!(
+                        "the skill of {} that is shown under this name",
+                        server.unwrap_or("the host itself")
+                    ),
+                    format!("that of {}", got.0.unwrap_or("the host itself")),
+                ),
+                None if view
+                    .consents(ask)
+                    .any(|consent| asks_for(consent, &["choose"])) =>
+                {
+                    judgement.holds()
+                }
+                None => judgement.violated(
+                    place(ask),
+                    name,
+                    "no silent choice between skills that share a name",
+                    format!("that of {} was loaded", got.0.unwrap_or("the host itself")),
+                ),
+            }
+        }
+        Outcome::Refused { .. } if view.witnessed() => judgement.holds(),
+        _ => {}
+    }
+}
+
+/// A skill never takes the place of another origin's skill of its name.
+fn no_shadow(view: &View<'_>, judgement: &mut Judgement) {
+    for (ask, list) in view.results("list") {
+        let offered = offered(list);
+        for (install, _) in view
+            .results("install_local")
+            .filter(|(install, _)| install.to < ask.from)
+        {
+            let name = member(&install.params, "name").unwrap_or_default();
+            let there = offered
+                .iter()
+                .any(|(server, _, item)| server.is_none() && member(item, "name") == Some(name));
+            if there {
+                judgement.holds();
+            } else {
+                judgement.violated(
+                    place(ask),
+                    name,
+                    "the local skill beside those of servers",
+                    "it is not offered",
+                );
+            }
+        }
+        let listed = view.listed(ask.to);
+        for (server, uri, entry) in &listed {
+            let foreign = listed.iter().any(|(other, skill, namesake)| {
+                other != server && skill != uri && name_of(namesake) == name_of(entry)
+            });
+            if !foreign {
+                continue;
+            }
+            if offers(list, server, uri) {
+                judgement.holds();
+            } else {
+                judgement.violated(
+                    place(ask),
+                    *uri,
+                    "the skills of all servers that share a name",
+                    format!("that of {server} is not offered"),
+                );
+            }
+        }
+        handles_stay(view, judgement, ask, list);
+    }
+    for ask in by_name(view) {
+        let name = member(&ask.params, "name").unwrap_or_default();
+        let candidates = candidates(view, ask, name);
+        let servers: BTreeSet<Option<&str>> =
+            candidates.iter().map(|(server, _)| *server).collect();
+        let shown = owner(view, name, ask.from).is_some();
+        if servers.len() > 1 || (shown && servers.len() != 1) {
+            not_silent(view, judgement, ask, name);
+        }
+    }
+    for ask in view.asks("load") {
+        if let (Some(server), Outcome::Ok(result)) = (member(&ask.params, "server"), outcome(ask)) {
+            let foreign = member(result, "server") != Some(server) && tokens_of(result).is_empty();
+            let local = view.results("install_local").next().is_some();
+            if local && foreign {
+                judgement.violated(
+                    place(ask),
+                    member(&ask.params, "uri").unwrap_or("load"),
+                    format!("the skill of {server}"),
+                    "a local skill",
+                );
+            } else if local {
+                judgement.holds();
+            }
+        }
+    }
+}
+
+/// A handle goes on naming the skill that it named, as long as that is there.
+fn handles_stay(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, list: &Value) {
+    let Some((_, earlier)) = view.last("list", ask.from) else {
+        return;
+    };
+    for (server, uri, item) in offered(earlier) {
+        let Some(handle) = member(item, "shown_as") else {
+            continue;
+        };
+        let key = |server: Option<&str>, uri: &str, item: &Value| match server {
+            Some(server) => format!("{server} {uri}"),
+            None => member(item, "name").unwrap_or_default().to_owned(),
+        };
+        let own = key(server, uri, item);
+        let now = offered(list);
+        let still = now
+            .iter()
+            .any(|(server, uri, item)| key(*server, uri, item) == own);
+        let taken = now.iter().find(|(server, uri, item)| {
+            member(item, "shown_as") == Some(handle) && key(*server, uri, item) != own
+        });
+        match taken {
+            Some((other, ..)) if still && *other != server => judgement.violated(
+                place(ask),
+                handle,
+                format!(
+                    "the skill of {} under the name that it had",
+                    server.unwrap_or("the host itself")
+                ),
+                format!("that of {}", other.unwrap_or("the host itself")),
+            ),
+            _ => {}
+        }
+    }
+}
+
+/// The user is told of names that several skills bear.
+fn surfaced(view: &View<'_>, judgement: &mut Judgement) {
+    let Some(last) = view.results("notices").last() else {
+        return;
+    };
+    let told: String = view
+        .results("notices")
+        .filter_map(|(_, result)| result.get("notices")?.as_array())
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let listed = view.listed(last.0.from);
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for (server, uri, entry) in &listed {
+        let Some(name) = name_of(entry) else { continue };
+        let twice = listed.iter().any(|(other, skill, namesake)| {
+            (other, skill) != (server, uri) && name_of(namesake) == Some(name)
+        });
+        let local = view
+            .results("install_local")
+            .any(|(install, _)| member(&install.params, "name") == Some(name));
+        if twice || local {
+            names.insert(name);
+        }
+    }
+    for name in names {
+        if told.contains(name) {
+            judgement.holds();
+        } else {
+            judgement.violated(
+                place(last.0),
+                name,
+                "a word to the user on skills that share a name",
+                "no notice names it",
+            );
+        }
+    }
+}
+
+/// The label that the user gave is what identifies a server, not the name that it gives itself.
+fn label(view: &View<'_>, judgement: &mut Judgement) {
+    let labels: BTreeSet<&str> = view
+        .asks("connect")
+        .filter_map(|ask| member(&ask.params, "server"))
+        .collect();
+    let own_names = own_names(view);
+    for (ask, list) in view.results("list") {
+        for (server, uri, _) in offered(list) {
+            let Some(server) = server else { continue };
+            if labels.contains(server) {
+                judgement.holds();
+            } else {
+                judgement.violated(
+                    place(ask),
+                    uri,
+                    "the label that the user gave to the server",
+                    format!("\"{server}\""),
+                );
+            }
+        }
+    }
+    for (ask, context) in view.results("context") {
+        for (_, message) in super::context::messages(context) {
+            let shown = super::context::shown(message);
+            for source in sources(view, member(message, "text").unwrap_or_default()) {
+                let Some(own) = own_names.iter().find(|(label, _)| *label == source.server) else {
+                    continue;
+                };
+                if shown.contains(own.1) && !shown.contains(source.server) {
+                    judgement.violated(
+                        place(ask),
+                        source.uri,
+                        format!("the label \"{}\" as the origin", source.server),
+                        format!("the server's own name \"{}\"", own.1),
+                    );
+                } else {
+                    judgement.holds();
+                }
+            }
+        }
+    }
+}
+
+/// Labels of servers, with the names that the servers give themselves.
+pub(super) fn own_names<'a>(view: &View<'a>) -> Vec<(&'a str, &'a str)> {
+    let mut names = Vec::new();
+    for served in &view.scene.served {
+        let name = served.result.as_ref().and_then(|result| {
+            result
+                .pointer("/serverInfo/name")
+                .or_else(|| result.pointer("/_meta/io.modelcontextprotocol~1serverInfo/name"))?
+                .as_str()
+        });
+        if let Some(name) = name {
+            let known = (served.server.as_str(), name);
+            if !names.contains(&known) {
+                names.push(known);
+            }
+        }
+    }
+    names
+}
+
+/// Files of different servers lie at different paths, in the cache and in a mount.
+fn path_encodes_origin(view: &View<'_>, judgement: &mut Judgement) {
+    for verb in ["cache", "mount"] {
+        for (ask, result) in view.results(verb) {
+            let files = result.get("files").and_then(Value::as_array);
+            let files: Vec<(&str, Option<&str>, Option<&str>)> = files
+                .into_iter()
+                .flatten()
+                .filter_map(|file| {
+                    let path = member(file, "path")?;
+                    Some((path, member(file, "server"), member(file, "uri")))
+                })
+                .collect();
+            for (index, (path, server, uri)) in files.iter().enumerate() {
+                let clash = files[..index]
+                    .iter()
+                    .find(|(other, origin, file)| other == path && (origin, file) != (server, uri));
+                match (clash, server) {
+                    (Some((_, origin, _)), _) => judgement.violated(
+                        place(ask),
+                        uri.unwrap_or(path),
+                        "a path for each server and URI",
+                        format!(
+                            "one path for the files of {} and {}",
+                            origin.unwrap_or("nobody"),
+                            server.unwrap_or("nobody")
+                        ),
+                    ),
+                    (None, None) => judgement.violated(
+                        place(ask),
+                        uri.unwrap_or(path),
+                        "a path from which the server can be told",
+                        "a file whose server the host cannot tell",
+                    ),
+                    (None, Some(_)) => judgement.holds(),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! A scene as the host checks look at it.
+
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde_json::Value;
+
+use crate::model::uri;
+use crate::wire::content::{Body, Content};
+use crate::wire::scene::{Ask, Consent, Reply, Scene, Served};
+use crate::wire::trace::Place;
+
+/// What every token of the suite begins with.
+const TOKEN: &str = "KC-";
+/// How many characters a token has.
+const TOKEN_LENGTH: usize = 15;
+
+/// An entry of a skill as a server handed it out.
+#[derive(Debug, Clone, Copy)]
+pub struct Delivery<'a> {
+    /// Number of the frame that carried it.
+    pub at: usize,
+    /// Label of the server.
+    pub server: &'a str,
+    /// `skills/list` or `skills/get`.
+    pub method: &'a str,
+    /// The entry.
+    pub entry: &'a Value,
+}
+
+/// What a host did with a call that hands content over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Outcome<'a> {
+    /// It handed content over.
+    Ok(&'a Value),
+    /// It declined: the reason and its kind, empty where not given.
+    Refused {
+        /// The reason.
+        reason: &'a str,
+        /// The kind.
+        kind: &'a str,
+    },
+    /// Nothing that can be judged: unimplemented, an error, no answer.
+    Unknown,
+}
+
+/// A load or a read of a file of a skill.
+#[derive(Debug, Clone, Copy)]
+pub struct Use<'a> {
+    /// The call.
+    pub ask: &'a Ask,
+    /// Label of the server that the skill is from.
+    pub server: &'a str,
+    /// URI of the skill that is loaded or acted on.
+    pub skill: &'a str,
+    /// URI of the file.
+    pub uri: &'a str,
+    /// What came of it.
+    pub outcome: Outcome<'a>,
+}
+
+/// A scene with what checks ask of it again and again.
+#[derive(Debug)]
+pub struct View<'a> {
+    /// The scene.
+    pub scene: &'a Scene,
+    deliveries: Vec<Delivery<'a>>,
+}
+
+impl<'a> View<'a> {
+    /// Looks at a scene.
+    pub fn new(scene: &'a Scene) -> Self {
+        let mut deliveries = Vec::new();
+        for served in &scene.served {
+            let Some(result) = &served.result else {
+                continue;
+            };
+            let entries: Vec<&Value> = match served.method.as_str() {
+                "skills/list" => result
+                    .get("skills")
+                    .and_then(Value::as_array)
+                    .map(|entries| entries.iter().collect())
+                    .unwrap_or_default(),
+                "skills/get" => result.get("skill").into_iter().collect(),
+                _ => continue,
+            };
+            deliveries.extend(entries.into_iter().map(|entry| Delivery {
+                at: served.to,
+                server: &served.server,
+                method: &served.method,
+                entry,
+            }));
+        }
+        Self { scene, deliveries }
+    }
+
+    /// The calls of a verb.
+    pub fn asks(&self, verb: &str) -> impl Iterator<Item = &'a Ask> {
+        self.scene.asks.iter().filter(move |ask| ask.verb == verb)
+    }
+
+    /// The calls that the scenario gave this name.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &'a Ask> {
+        self.scene
+            .asks
+            .iter()
+            .filter(move |ask| ask.name.as_deref() == Some(name))
+    }
+
+    /// The results of a verb, with their calls.
+    pub fn results(&self, verb: &str) -> impl Iterator<Item = (&'a Ask, &'a Value)> {
+        self.asks(verb).filter_map(|ask| Some((ask, result(ask)?)))
+    }
+
+    /// The last result of a verb before a frame.
+    pub fn last(&self, verb: &str, before: usize) -> Option<(&'a Ask, &'a Value)> {
+        self.results(verb)
+            .filter(|(ask, _)| ask.to <= before)
+            .last()
+    }
+
+    /// The requests of a method.
+    pub fn served(&self, method: &str) -> impl Iterator<Item = &'a Served> {
+        self.scene
+            .served
+            .iter()
+            .filter(move |served| served.method == method)
+    }
+
+    /// The requests that reached servers during a call.
+    pub fn during(&self, ask: &'a Ask) -> impl Iterator<Item = &'a Served> {
+        self.scene
+            .served
+            .iter()
+            .filter(move |served| ask.from < served.at && served.at < ask.to)
+    }
+
+    /// The call during which a frame passed; none for what a host does by itself.
+    pub fn under(&self, frame: usize) -> Option<&'a Ask> {
+        self.scene
+            .asks
+            .iter()
+            .find(|ask| ask.from < frame && frame < ask.to)
+    }
+
+    /// The questions to the user during a call.
+    pub fn consents(&self, ask: &'a Ask) -> impl Iterator<Item = &'a Consent> {
+        self.scene
+            .consents
+            .iter()
+            .filter(move |consent| ask.from < consent.at && consent.at < ask.to)
+    }
+
+    /// Every entry that servers handed out, in order.
+    pub fn deliveries(&self) -> &[Delivery<'a>] {
+        &self.deliveries
+    }
+
+    /// The entries of a skill that a server had handed out before a frame, in order.
+    pub fn entries(
+        &self,
+        server: &str,
+        skill: &str,
+        before: usize,
+    ) -> impl DoubleEndedIterator<Item = &Delivery<'a>> {
+        self.deliveries.iter().filter(move |delivery| {
+            delivery.at < before
+                && delivery.server == server
+                && delivery.entry.get("uri").and_then(Value::as_str) == Some(skill)
+        })
+    }
+
+    /// The entry that a host holds at a frame: the last that the server handed out.
+    pub fn held(&self, server: &str, skill: &str, before: usize) -> Option<&'a Value> {
+        self.entries(server, skill, before)
+            .next_back()
+            .map(|delivery| delivery.entry)
+    }
+
+    /// Loads and reads of files of skills, as far as server and URIs are known.
+    pub fn uses(&self) -> Vec<Use<'a>> {
+        self.scene
+            .asks
+            .iter()
+            .filter_map(|ask| match ask.verb.as_str() {
+                "load" => {
+                    let (server, uri) = target(ask)?;
+                    Some(Use {
+                        ask,
+                        server,
+                        skill: uri,
+                        uri,
+                        outcome: outcome(ask),
+                    })
+                }
+                "read" => {
+                    let (origin, skill) = acting_on(ask)?;
+                    let server = member(&ask.params, "server").unwrap_or(origin);
+                    let uri = member(&ask.params, "uri").or_else(|| member(result(ask)?, "uri"))?;
+                    (server == origin).then_some(Use {
+                        ask,
+                        server,
+                        skill,
+                        uri,
+                        outcome: outcome(ask),
+                    })
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The file that a server handed out last under a URI before the end of a call: the frame, and
+    /// the item whose URI is the one that was asked for.
+    pub fn fetched(&self, ask: &Ask, server: &str, uri: &str) -> Option<(&'a Served, &'a Content)> {
+        self.scene
+            .served
+            .iter()
+            .rev()
+            .filter(|served| {
+                served.to < ask.to
+                    && served.server == server
+                    && served.method == "resources/read"
+                    && member(&served.params, "uri") == Some(uri)
+            })
+            .find_map(|served| Some((served, content(served, uri)?)))
+    }
+
+    /// Whether the host has handed over what a server sent for a call: the text has a token of it.
+    pub fn used(&self, outcome: Outcome<'_>, served: &Served) -> bool {
+        let Outcome::Ok(result) = outcome else {
+            return false;
+        };
+        let sent: BTreeSet<String> = contents(served).flat_map(tokens).collect();
+        tokens_of(result).iter().any(|token| sent.contains(token))
+    }
+
+    /// Whether the host loaded a skill in this scene whose content came from a server: only then
+    /// do refusals mean anything.
+    pub fn witnessed(&self) -> bool {
+        self.asks("load").any(|ask| match outcome(ask) {
+            Outcome::Ok(result) => !tokens_of(result).is_empty(),
+            _ => false,
+        })
+    }
+
+    /// The verbs of this scene that the adapter does not implement.
+    pub fn unimplemented(&self) -> impl Iterator<Item = &'a str> {
+        self.scene
+            .asks
+            .iter()
+            .filter(|ask| ask.reply == Reply::Unimplemented)
+            .map(|ask| ask.verb.as_str())
+    }
+}
+
+/// The result of a call.
+pub fn result(ask: &Ask) -> Option<&Value> {
+    match &ask.reply {
+        Reply::Result(result) => Some(result),
+        _ => None,
+    }
+}
+
+/// The outcome of a call.
+pub fn outcome(ask: &Ask) -> Outcome<'_> {
+    let Some(result) = result(ask) else {
+        return Outcome::Unknown;
+    };
+    match member(result, "outcome") {
+        Some("ok") => Outcome::Ok(result),
+        Some("refused") => Outcome::Refused {
+            reason: member(result, "reason").unwrap_or_default(),
+            kind: member(result, "kind").unwrap_or_default(),
+        },
+        _ => Outcome::Unknown,
+    }
+}
+
+/// A member that is a string.
+pub fn member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name)?.as_str()
+}
+
+/// The skill that a call acts on.
+pub fn acting_on(ask: &Ask) -> Option<(&str, &str)> {
+    let skill = ask.params.get("acting_on")?;
+    Some((member(skill, "server")?, member(skill, "uri")?))
+}
+
+/// Server and URI that a call names, or else that its result names.
+pub fn target(ask: &Ask) -> Option<(&str, &str)> {
+    let of = |value| Some((member(value, "server")?, member(value, "uri")?));
+    of(&ask.params).or_else(|| of(result(ask)?))
+}
+
+/// The place of a call's answer.
+pub fn place(ask: &Ask) -> Place {
+    let answered = ask.to != usize::MAX;
+    Place {
+        frame: if answered { ask.to } else { ask.from },
+        pointer: String::new(),
+    }
+}
+
+/// The place of a frame.
+pub fn at(frame: usize) -> Place {
+    Place {
+        frame,
+        pointer: String::new(),
+    }
+}
+
+/// The item of a manifest for a file.
+pub fn item<'a>(entry: &'a Value, uri: &str) -> Option<&'a Value> {
+    entry
+        .get("resources")?
+        .as_array()?
+        .iter()
+        .find(|item| member(item, "uri") == Some(uri))
+}
+
+/// Whether a file lies in the directory of a skill.
+pub fn inside(skill: &str, file: &str) -> bool {
+    uri::skill_root(skill).is_some_and(|root| uri::within(root, file).is_ok())
+}
+
+/// The folded item of a read result that has the requested URI.
+pub fn content<'a>(served: &'a Served, uri: &str) -> Option<&'a Content> {
+    let items = served.result.as_ref()?.get("contents")?.as_array()?;
+    let index = items
+        .iter()
+        .position(|item| member(item, "uri") == Some(uri))?;
+    served.contents.get(index)
+}
+
+/// Length in bytes and digest of a folded item.
+pub fn bytes(content: &Content) -> Option<(u64, String)> {
+    match &content.body {
+        Body::Bytes { len, .. } => Some((*len, content.digest()?)),
+        Body::Unreadable(_) => None,
+    }
+}
+
+/// The texts of a read result, blobs decoded.
+fn contents(served: &Served) -> impl Iterator<Item = String> {
+    served
+        .result
+        .iter()
+        .filter_map(|result| result.get("contents")?.as_array())
+        .flatten()
+        .map(text_of)
+}
+
+/// `text`, or `blob` decoded, of an item or an outcome.
+pub fn text_of(item: &Value) -> String {
+    if let Some(text) = member(item, "text") {
+        return text.to_owned();
+    }
+    let blob = member(item, "blob").unwrap_or_default();
+    String::from_utf8_lossy(&BASE64.decode(blob).unwrap_or_default()).into_owned()
+}
+
+/// The tokens of what an outcome or an item hands over.
+pub fn tokens_of(item: &Value) -> BTreeSet<String> {
+    tokens(text_of(item))
+}
+
+/// The tokens in a text.
+pub fn tokens(text: impl AsRef<str>) -> BTreeSet<String> {
+    let text = text.as_ref();
+    text.match_indices(TOKEN)
+        .filter_map(|(start, _)| text.get(start..start + TOKEN_LENGTH))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Whether a directory result showed a URI before a frame.
+pub fn shown_in_directory(view: &View<'_>, uri: &str, before: usize) -> bool {
+    view.served("resources/directory/read")
+        .filter(|served| served.to < before)
+        .filter_map(|served| served.result.as_ref()?.get("resources")?.as_array())
+        .flatten()
+        .any(|child| member(child, "uri") == Some(uri))
+}
+
+/// Where a token comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source<'a> {
+    /// Label of the server.
+    pub server: &'a str,
+    /// URI under which it was read.
+    pub uri: &'a str,
+}
+
+/// The files whose tokens stand in a text, as far as servers handed them out.
+pub fn sources<'a>(view: &View<'a>, text: &str) -> Vec<Source<'a>> {
+    let wanted = tokens(text);
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<Source<'a>> = Vec::new();
+    for served in view.served("resources/read") {
+        let Some(uri) = member(&served.params, "uri") else {
+            continue;
+        };
+        let source = Source {
+            server: &served.server,
+            uri,
+        };
+        let holds = contents(served).any(|sent| !tokens(sent).is_disjoint(&wanted));
+        if holds && !found.contains(&source) {
+            found.push(source);
+        }
+    }
+    found
+}
+
+/// Whether a question asks for something of this kind.
+pub fn asks_for(consent: &Consent, kinds: &[&str]) -> bool {
+    let kind = member(&consent.params, "kind");
+    let covers = consent.params.get("covers").and_then(Value::as_array);
+    let covered = covers.into_iter().flatten().filter_map(Value::as_str);
+    kind.into_iter()
+        .chain(covered)
+        .any(|kind| kinds.contains(&kind))
+}
+
+/// Whether a question is about a skill.
+pub fn asks_about(consent: &Consent, server: &str, uri: &str) -> bool {
+    member(&consent.params, "server") == Some(server) && member(&consent.params, "uri") == Some(uri)
+}
+
+/// The skills that a `list` result offers: server (none for local skills), URI, and the whole item.
+pub fn offered(list: &Value) -> Vec<(Option<&str>, &str, &Value)> {
+    let skills = list.get("skills").and_then(Value::as_array);
+    skills
+        .into_iter()
+        .flatten()
+        .map(|skill| {
+            let uri = member(skill, "uri").unwrap_or_default();
+            (member(skill, "server"), uri, skill)
+        })
+        .collect()
+}
+
+/// The name of the skill that an entry describes.
+pub fn name_of(entry: &Value) -> Option<&str> {
+    member(entry.get("frontmatter")?, "name")
+}
+
+impl<'a> View<'a> {
+    /// The skills that are listed at a frame: the latest entry of each, of servers that are
+    /// connected, as server, URI and entry.
+    pub fn listed(&self, before: usize) -> Vec<(&'a str, &'a str, &'a Value)> {
+        let mut listed: Vec<(&str, &str, &Value)> = Vec::new();
+        for delivery in self
+            .deliveries()
+            .iter()
+            .filter(|delivery| delivery.at < before)
+        {
+            let Some(uri) = member(delivery.entry, "uri") else {
+                continue;
+            };
+            if delivery.method != "skills/list" || !self.connected(delivery.server, before) {
+                continue;
+            }
+            match listed
+                .iter_mut()
+                .find(|(server, other, _)| *server == delivery.server && *other == uri)
+            {
+                Some(known) => known.2 = delivery.entry,
+                None => listed.push((delivery.server, uri, delivery.entry)),
+            }
+        }
+        listed
+    }
+
+    /// Whether a server is connected at a frame.
+    pub fn connected(&self, server: &str, before: usize) -> bool {
+        let mut connected = false;
+        for ask in self.scene.asks.iter().filter(|ask| ask.from < before) {
+            let named = member(&ask.params, "server") == Some(server);
+            match ask.verb.as_str() {
+                "connect" if named => connected = true,
+                "disconnect" | "remove" if named => connected = false,
+                "restart" => connected = false,
+                _ => {}
+            }
+        }
+        connected
+    }
+
+    /// Whether the host asked the user before it loaded a skill, in any load of the scene before a
+    /// frame: only then are there approvals of loads to judge.
+    pub fn gates_loads(&self, before: usize) -> bool {
+        self.asks("load")
+            .filter(|ask| ask.to <= before)
+            .any(|ask| self.consents(ask).any(|consent| asks_for(consent, LOADS)))
+    }
+
+    /// Whether a skill was loaded before a frame.
+    pub fn loaded(&self, server: &str, uri: &str, before: usize) -> bool {
+        self.asks("load")
+            .filter(|ask| ask.to <= before)
+            .any(|ask| matches!(outcome(ask), Outcome::Ok(_)) && target(ask) == Some((server, uri)))
+    }
+}
+
+/// The kinds of questions that let a skill be loaded.
+pub const LOADS: &[&str] = &["load", "nested", "changed", "server"];

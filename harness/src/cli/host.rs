@@ -1,0 +1,147 @@
+//! `host`: judges a host through an adapter.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::judging::{Finished, Judging, Named, parse_duration, replay, run_until_interrupted};
+use super::server::parse_protocols;
+use crate::checks::Check;
+use crate::exit::Exit;
+use crate::host_run::{self, HostPlan};
+use crate::report::Reporter;
+use crate::run::Protocols;
+use crate::scenario;
+use crate::scenario::script::{Script, VERBS};
+use crate::transcript;
+use crate::verdict::Side;
+use crate::wire::{Revision, Transport};
+
+/// Arguments of `host`.
+#[derive(Debug, Args)]
+pub struct HostArgs {
+    /// Revisions that the servers speak: auto or all (both), 2026-07-28 or 2025-11-25.
+    #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = parse_protocols)]
+    protocol: Protocols,
+    /// How the host reaches the servers.
+    #[arg(long, value_enum, default_value_t)]
+    transport: Channel,
+    /// Verbs of the adapter that have to be implemented (repeatable, or separated by commas).
+    #[arg(long, value_name = "VERB", value_delimiter = ',', value_parser = parse_verb)]
+    require: Vec<String>,
+    /// How long the adapter may take for one call, e.g. 500ms, 20s.
+    #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    judging: Judging,
+    /// The adapter's command and its arguments; the built-in reference host when left out.
+    #[arg(last = true, value_name = "ADAPTER")]
+    command: Vec<String>,
+}
+
+/// How a host reaches the servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Channel {
+    /// Streamable HTTP on the loopback interface.
+    #[default]
+    Http,
+    /// Commands that the host starts.
+    Stdio,
+}
+
+fn parse_verb(text: &str) -> Result<String, String> {
+    if VERBS.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("expected one of {}", VERBS.join(", ")))
+}
+
+/// Runs `host`.
+pub fn run(args: &HostArgs) -> Exit {
+    match prepare(args) {
+        Err(message) => {
+            eprintln!("error: {message}");
+            Exit::Usage
+        }
+        Ok(plan) => execute(args, &plan),
+    }
+}
+
+fn prepare(args: &HostArgs) -> Result<HostPlan, String> {
+    let (target, description, mut words) = target(args)?;
+    let checks = args.judging.checks(Side::Host)?;
+    let mut scripts: Vec<Script> = if args.judging.filter.is_empty() {
+        scenario::scripts().to_vec()
+    } else {
+        let needed = |script: &&Script| exercises(script, &checks);
+        scenario::scripts().iter().filter(needed).cloned().collect()
+    };
+    for (shown, text) in args.judging.scenario_files()? {
+        scripts.push(Script::parse(&shown, &text).map_err(|error| error.to_string())?);
+    }
+    if args.transport == Channel::Stdio {
+        words.splice(0..0, ["--transport".to_owned(), "stdio".to_owned()]);
+    }
+    let secrets = args.judging.secrets(Vec::new());
+    let replay = replay("host", words);
+    Ok(HostPlan {
+        target,
+        description,
+        revisions: match args.protocol {
+            Protocols::Auto | Protocols::All => Revision::ALL.to_vec(),
+            Protocols::One(revision) => vec![revision],
+        },
+        transport: match args.transport {
+            Channel::Http => Transport::Http,
+            Channel::Stdio => Transport::Stdio,
+        },
+        timeout: args.timeout,
+        deadline: args.judging.deadline,
+        scripts,
+        checks,
+        require: args.require.clone(),
+        keep_scenes: args.judging.transcript.is_some(),
+        fail_fast: args.judging.fail_fast,
+        rules: args.judging.rules(Side::Host, replay, secrets)?,
+    })
+}
+
+fn exercises(script: &Script, checks: &[&'static Check]) -> bool {
+    let hit = |id: &String| checks.iter().any(|check| check.id == id);
+    script.exercises.iter().any(hit)
+}
+
+fn target(args: &HostArgs) -> Result<Named, String> {
+    if !args.command.is_empty() {
+        let command = args.command.clone();
+        return args.judging.command(command.clone(), command, false);
+    }
+    let program = super::this_program()?;
+    let words = |program: &str| [program, "reference", "host"].map(str::to_owned).to_vec();
+    args.judging
+        .command(words(&program), words("sep2640-conform"), true)
+}
+
+fn execute(args: &HostArgs, plan: &HostPlan) -> Exit {
+    let mut reporter = args.judging.reporter();
+    let done = run_until_interrupted(host_run::run(plan, |event| reporter.event(&event)));
+    let outcome = match done {
+        Ok(outcome) => outcome,
+        Err(exit) => return exit,
+    };
+    args.judging.finish(
+        reporter,
+        Finished {
+            report: &outcome.report,
+            exit: outcome.exit,
+            unreachable: outcome.unreachable.as_ref(),
+            secrets: &plan.rules.secrets,
+        },
+        |hide| {
+            let scenes = outcome.scenes.iter().flatten();
+            scenes
+                .map(|scene| transcript::scene_lines(scene, hide))
+                .collect()
+        },
+    )
+}

@@ -1,0 +1,294 @@
+//! Plays host scenarios: puts servers on stage and asks the adapter.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use super::script::{Act, Answers, Script, Step};
+use crate::target::adapter::Adapter;
+use crate::target::serve::bait::Baits;
+use crate::target::serve::http::Endpoint;
+use crate::target::serve::relay::Exchange;
+use crate::target::serve::shelf;
+use crate::target::serve::stage::Stage;
+use crate::target::{TargetError, TargetSpec};
+use crate::wire::content::digest_string;
+use crate::wire::scene::{CacheLook, CachedFile, Reply, Scene};
+use crate::wire::{Revision, Transport};
+
+/// The largest cached file that is looked at, in bytes.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// Everything that is needed to play scenarios on one revision.
+#[derive(Debug)]
+pub struct Company {
+    target: TargetSpec,
+    timeout: Duration,
+    stage: Stage,
+    doors: Doors,
+    baits: Baits,
+    states: TempDir,
+    adapter: Option<Adapter>,
+    resets: bool,
+    scenes: usize,
+    /// What the adapter said of itself; null before the first scene.
+    pub hello: Value,
+    /// How often the adapter was lost, and how the first time went.
+    pub losses: Vec<TargetError>,
+}
+
+/// How hosts reach the servers.
+#[derive(Debug)]
+enum Doors {
+    Http(Endpoint),
+    Stdio(Exchange, String),
+}
+
+impl Company {
+    /// Gets everything ready; the adapter is started with the first scene.
+    ///
+    /// # Errors
+    ///
+    /// The machine gives no ports or no temporary directory, or the program does not know its own
+    /// path.
+    pub async fn assemble(
+        target: TargetSpec,
+        revision: Revision,
+        transport: Transport,
+        timeout: Duration,
+    ) -> std::io::Result<Self> {
+        let stage = Stage::new(revision, transport);
+        let doors = match transport {
+            Transport::Http => Doors::Http(Endpoint::open(stage.clone()).await?),
+            Transport::Stdio => {
+                let program = std::env::current_exe()?;
+                let program = program
+                    .into_os_string()
+                    .into_string()
+                    .map_err(|_| std::io::Error::other("the path of this program is not UTF-8"))?;
+                Doors::Stdio(Exchange::open(stage.clone()).await?, program)
+            }
+        };
+        Ok(Self {
+            baits: Baits::lay(&stage).await?,
+            target,
+            timeout,
+            stage,
+            doors,
+            states: tempfile::Builder::new().prefix("sep2640-").tempdir()?,
+            adapter: None,
+            resets: false,
+            scenes: 0,
+            hello: Value::Null,
+            losses: Vec::new(),
+        })
+    }
+
+    /// Plays one scenario.
+    ///
+    /// # Errors
+    ///
+    /// The adapter cannot be started, or does not understand `hello`.
+    pub async fn play(&mut self, script: &Script) -> Result<Scene, TargetError> {
+        self.baits.clear();
+        let script = script
+            .filled(|text| self.baits.fill(text))
+            .map_err(|error| TargetError::new(error.to_string()))?;
+        let number = self.stage.set(&script.name, script.servers());
+        let state = self.greet().await?;
+        for step in &script.steps {
+            if self.adapter.is_none() {
+                break;
+            }
+            self.step(&script, step, number, &state).await;
+        }
+        if script.baited() {
+            // What was reached is told by tasks of their own.
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            self.baits.look(&self.stage);
+        }
+        if !self.resets
+            && let Some(adapter) = self.adapter.take()
+        {
+            adapter.stop().await;
+        }
+        let _ = std::fs::remove_dir_all(&state);
+        let mut scene = self.stage.strike();
+        scene.exercises.clone_from(&script.exercises);
+        Ok(scene)
+    }
+
+    /// Ends the adapter.
+    pub async fn leave(&mut self) {
+        if let Some(adapter) = self.adapter.take() {
+            adapter.stop().await;
+        }
+    }
+
+    /// Begins a scene with a host that knows nothing; returns its state directory.
+    async fn greet(&mut self) -> Result<PathBuf, TargetError> {
+        self.scenes += 1;
+        let state = self.states.path().join(self.scenes.to_string());
+        std::fs::create_dir(&state)
+            .map_err(|error| TargetError::new(format!("{}: {error}", state.display())))?;
+        let mut adapter = match self.adapter.take() {
+            Some(adapter) => adapter,
+            None => Adapter::start(&self.target, &self.stage)?,
+        };
+        let params = json!({
+            "protocol": 1,
+            "state_dir": state,
+            "revision": self.stage.revision().name(),
+        });
+        let nobody = |_: &Value| Answers::default().decide(&Answers::default(), &Value::Null);
+        let reply = adapter
+            .ask("hello", params, None, self.timeout, &nobody)
+            .await;
+        let problem = match reply {
+            Reply::Result(hello) if hello.is_object() => {
+                self.resets = hello.get("resets") == Some(&Value::Bool(true));
+                self.hello = hello;
+                self.adapter = Some(adapter);
+                return Ok(state);
+            }
+            Reply::Result(_) => "the adapter's answer to `hello` is not an object".to_owned(),
+            Reply::Unimplemented => "the adapter does not know `hello`".to_owned(),
+            Reply::Error(why) => format!("the adapter answered `hello` with an error: {why}"),
+            Reply::TimedOut => "the adapter did not answer `hello` in time".to_owned(),
+            Reply::Lost => return Err(adapter.obituary().await),
+        };
+        let stderr = adapter.obituary().await.stderr;
+        Err(TargetError {
+            message: problem,
+            stderr,
+        })
+    }
+
+    async fn step(&mut self, script: &Script, step: &Step, number: usize, state: &Path) {
+        match &step.act {
+            Act::Verb { verb, params } => {
+                let mut params = params.clone();
+                if verb == "connect"
+                    && let Some(label) = params["server"].as_str()
+                {
+                    match &self.doors {
+                        Doors::Http(endpoint) => params["url"] = json!(endpoint.url(number, label)),
+                        Doors::Stdio(exchange, program) => {
+                            let mut command = vec![program.clone()];
+                            command.extend(exchange.arguments(number, label));
+                            params["command"] = json!(command);
+                        }
+                    }
+                }
+                let reply = self.ask(script, step, verb, params).await;
+                if let (true, Reply::Result(result)) = (verb == "cache", &reply) {
+                    let files = look(result, state);
+                    self.stage.looked(|at| CacheLook { at, files });
+                }
+                if script.baited() {
+                    self.baits.look(&self.stage);
+                }
+            }
+            Act::Change {
+                server,
+                skill,
+                change,
+            } => self.stage.change(server, skill, change),
+            Act::Rule { server, rule } => self.stage.add_rule(server, rule),
+            Act::Pause(pause) => tokio::time::sleep(*pause).await,
+            Act::Tamper { server, uri } => {
+                if let Reply::Result(result) = self.ask(script, step, "cache", json!({})).await
+                    && let Some(path) = cached(&result, server, uri, state)
+                {
+                    let token = shelf::token("tampered", uri, 0);
+                    if append(&path, &format!("{token}\n")).is_ok() {
+                        self.stage.tampered(server, uri, &token);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn ask(&mut self, script: &Script, step: &Step, verb: &str, params: Value) -> Reply {
+        let Some(adapter) = &mut self.adapter else {
+            return Reply::Lost;
+        };
+        let user = |params: &Value| step.answers.decide(&script.answers, params);
+        let name = step.name.as_deref();
+        let reply = adapter.ask(verb, params, name, self.timeout, &user).await;
+        let why = match reply {
+            Reply::Lost => adapter.obituary().await,
+            Reply::TimedOut => TargetError::new(format!(
+                "the adapter did not answer `{verb}` within {}",
+                humantime::format_duration(self.timeout)
+            )),
+            _ => return reply,
+        };
+        self.losses.push(TargetError {
+            message: format!("{}: {}", script.name, why.message),
+            stderr: why.stderr,
+        });
+        if let Some(adapter) = self.adapter.take() {
+            adapter.stop().await;
+        }
+        reply
+    }
+}
+
+/// The path of a cached file, if it lies in the state directory: the adapter's words are no reason
+/// to write anywhere else.
+fn cached(result: &Value, server: &str, uri: &str, state: &Path) -> Option<PathBuf> {
+    let files = result.get("files")?.as_array()?;
+    let file = files
+        .iter()
+        .find(|file| file["server"] == server && file["uri"] == uri)?;
+    within(file.get("path")?.as_str()?, state)
+}
+
+fn within(path: &str, state: &Path) -> Option<PathBuf> {
+    let path = Path::new(path).canonicalize().ok()?;
+    path.starts_with(state.canonicalize().ok()?).then_some(path)
+}
+
+fn append(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    // A host may have taken its own write permission away.
+    let mode = std::fs::metadata(path)?.permissions().mode();
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode | 0o200))?;
+    let mut file = std::fs::OpenOptions::new().append(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode))
+}
+
+/// The files of a `cache` answer as they stand on disk.
+fn look(result: &Value, state: &Path) -> Vec<CachedFile> {
+    let files = result.get("files").and_then(Value::as_array);
+    files
+        .into_iter()
+        .flatten()
+        .filter_map(|file| {
+            let shown = file.get("path")?.as_str()?;
+            let path = within(shown, state)?;
+            let metadata = path.metadata().ok()?;
+            if !metadata.is_file() || metadata.len() > LARGEST {
+                return None;
+            }
+            let state = state.canonicalize().ok()?;
+            let others = path
+                .ancestors()
+                .take_while(|step| *step != state)
+                .filter_map(|step| step.metadata().ok())
+                .any(|step| step.permissions().mode() & 0o022 != 0);
+            Some(CachedFile {
+                path: shown.to_owned(),
+                digest: digest_string(&Sha256::digest(std::fs::read(&path).ok()?).into()),
+                inode: metadata.ino(),
+                writable_by_others: others,
+            })
+        })
+        .collect()
+}
