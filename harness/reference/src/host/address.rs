@@ -112,6 +112,7 @@ pub(super) fn within(root: &str, uri: &str) -> bool {
 pub(super) fn plain(uri: &str) -> bool {
     let path = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     !uri.contains(['?', '#', '\\'])
+        && !uri.contains(|character: char| character.is_control() || character.is_whitespace())
         && path
             .split('/')
             .all(|segment| !matches!(unescape(segment).as_str(), "" | "." | ".."))

@@ -82,9 +82,14 @@ impl Cache {
         path
     }
 
+    /// A file has one place, whatever its digest (faults).
+    fn one_copy(&self) -> bool {
+        self.fault.on("host-cache-write-isolation/in-place")
+            || self.fault.on("host-cache-path-encodes-origin")
+    }
+
     fn path(&self, key: &Key, digest: &str) -> PathBuf {
-        let in_place = self.fault.on("host-cache-write-isolation/in-place");
-        let name = if in_place { "content" } else { digest };
+        let name = if self.one_copy() { "content" } else { digest };
         self.place(key).join(format!("@{}", name.replace(':', "-")))
     }
 
@@ -131,7 +136,7 @@ impl Cache {
         if actual == item.digest || stale {
             return Found::Bytes(bytes);
         }
-        if self.fault.on("host-cache-write-isolation/in-place") {
+        if self.one_copy() {
             // Another digest is an older content here, as the name says nothing.
             return Found::Nothing;
         }

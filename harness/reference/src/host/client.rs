@@ -34,8 +34,10 @@ pub(super) enum CallError {
         message: String,
         data: Value,
     },
-    /// There is no answer, or none that can be used.
+    /// There is no answer.
     Transport(String),
+    /// There is an answer, but none that can be used.
+    Unusable(String),
 }
 
 impl CallError {
@@ -62,7 +64,7 @@ impl CallError {
             CallError::Rpc { code, message, .. } => {
                 format!("the server answered with error {code}: {message}")
             }
-            CallError::Transport(reason) => reason.clone(),
+            CallError::Transport(reason) | CallError::Unusable(reason) => reason.clone(),
         }
     }
 }
@@ -115,6 +117,8 @@ impl Client {
         } else {
             match client.discover().await {
                 Err(error) if error.rules_out_handshake() => Err(error),
+                // Over HTTP a server that says nothing has no more to say to a handshake.
+                Err(error @ CallError::Transport(_)) if client.is_http() => Err(error),
                 // A server that knows nothing of discovery starts with a handshake.
                 Err(_) => client.initialize().await,
                 outcome => outcome,
@@ -135,7 +139,7 @@ impl Client {
             .await?;
         if !names(&result["supportedVersions"], MODERN) {
             let version = "the server's supportedVersions lack this revision".to_owned();
-            return Err(CallError::Transport(version));
+            return Err(CallError::Unusable(version));
         }
         self.capabilities = result["capabilities"].clone();
         self.name = result["_meta"][SERVER_KEY]["name"]
@@ -172,6 +176,10 @@ impl Client {
             Channel::Stdio(process) => process.send(&ready).await,
         };
         sent.map_err(CallError::Transport)
+    }
+
+    fn is_http(&self) -> bool {
+        matches!(self.channel, Channel::Http(_))
     }
 
     pub fn is_modern(&self) -> bool {
@@ -237,7 +245,7 @@ impl Client {
                     self.session = reply.session;
                 }
                 reply.message.ok_or_else(|| {
-                    CallError::Transport(format!(
+                    CallError::Unusable(format!(
                         "the server answered with status {} and no message",
                         reply.status
                     ))
@@ -255,7 +263,7 @@ impl Client {
                 data: error["data"].clone(),
             });
         }
-        let unusable = |reason: &str| Err(CallError::Transport(reason.to_owned()));
+        let unusable = |reason: &str| Err(CallError::Unusable(reason.to_owned()));
         if answer["id"] != id || !answer["result"].is_object() {
             return unusable("the server's answer is not one to the request");
         }

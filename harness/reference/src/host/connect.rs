@@ -14,6 +14,8 @@ use super::state::Host;
 
 /// A walk ends here, whatever the server still has to say.
 const PAGES: usize = 10_000;
+/// So does a walk that takes longer than this.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a walk brought, and for how long it may be relied on.
 struct Walk {
@@ -55,7 +57,8 @@ impl Host {
         Ok(())
     }
 
-    fn ignores(&self, server: &Server) -> bool {
+    /// Whether the server is passed over although it declares the extension (a fault).
+    pub fn ignores(&self, server: &Server) -> bool {
         let settings = server.client.as_ref().and_then(Client::settings);
         self.fault.on("host-empty-settings-supported")
             && settings.is_some_and(|settings| *settings == json!({}))
@@ -74,8 +77,7 @@ impl Host {
     pub async fn remove(&mut self, label: &str) {
         self.disconnect(label).await;
         self.servers.retain(|server| server.label != label);
-        self.windows
-            .retain(|window| window.key.server.as_deref() != Some(label));
+        // What is in context stays there, and so does the window that it holds open.
         self.ahead.retain(|key| key.label() != label);
         self.names.forget(label);
         self.approvals.forget(label);
@@ -182,6 +184,7 @@ impl Host {
         let mut until: Option<Instant> = None;
         let mut cursor = self.stored_cursor(label);
         let mut seen = HashSet::new();
+        let begun = Instant::now();
         for number in 0..PAGES {
             let params = cursor
                 .as_ref()
@@ -202,7 +205,7 @@ impl Host {
             };
             let Some(Value::Array(skills)) = page.get("skills") else {
                 return Err(Stop::Other(
-                    CallError::Transport("the result has no array `skills`".to_owned()).into(),
+                    CallError::Unusable("the result has no array `skills`".to_owned()).into(),
                 ));
             };
             walk.skills.extend(skills.iter().cloned());
@@ -227,10 +230,12 @@ impl Host {
                 ));
                 break;
             }
-            if number + 1 == PAGES {
+            let pages = number + 1;
+            if pages == PAGES || begun.elapsed() > PATIENCE {
                 self.notices.push(format!(
-                    "The listing of server \"{label}\" has more than {PAGES} pages and was cut"
+                    "The listing of server \"{label}\" does not end and was cut after {pages} pages"
                 ));
+                break;
             }
             let rewritten = fault.on("client-pagination-followed/rewritten");
             cursor = Some(match rewritten {

@@ -66,7 +66,7 @@ impl Message {
                 false => format!(
                     "[{} from server \"{origin}\": {}]\n\n{shown}",
                     kind.word(),
-                    key.uri
+                    printable(&key.uri)
                 ),
             },
             origin: (!bare).then(|| origin.to_owned()),
@@ -100,6 +100,14 @@ impl Message {
         }
         value
     }
+}
+
+/// A URI that cannot end the label that it stands in.
+fn printable(uri: &str) -> String {
+    uri.replace(
+        |character: char| character.is_control() || character == ']',
+        "?",
+    )
 }
 
 fn as_text(bytes: &[u8]) -> String {

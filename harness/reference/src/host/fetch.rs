@@ -54,7 +54,7 @@ impl Host {
         let fault = self.fault;
         let serves = self
             .server(label)
-            .is_some_and(|server| server.serves_skills());
+            .is_some_and(|server| server.serves_skills() && !self.ignores(server));
         if self.is_connected(label) && !serves && !fault.on("client-methods-gated/get") {
             return refuse(
                 "not-a-skill",
@@ -84,7 +84,7 @@ impl Host {
                             error.text()
                         ),
                     },
-                    CallError::Transport(_) => error.into(),
+                    CallError::Transport(_) | CallError::Unusable(_) => error.into(),
                 })?
             }
         };
@@ -161,7 +161,7 @@ impl Host {
             return Err(CallError::Transport(message.clone()));
         }
         let result = result?;
-        let unusable = |reason: &str| CallError::Transport(reason.to_owned());
+        let unusable = |reason: &str| CallError::Unusable(reason.to_owned());
         let blocks = result["contents"]
             .as_array()
             .ok_or_else(|| unusable("the result has no array `contents`"))?;

@@ -51,15 +51,19 @@ impl Host {
             knock(&key.uri).await;
         }
         let entry = self.entry(&key).await?;
-        if self.fault.on("host-limit-enforced") && limits::check(&entry, self.fault).is_err() {
-            let _ = self.request_resource(&label, &entry.uri).await;
+        let within_limits = limits::check(&entry, self.fault);
+        if !self.fault.on("host-limit-enforced") {
+            within_limits.clone()?;
         }
-        limits::check(&entry, self.fault)?;
         if self.fault.on("host-no-prefetch/approve") {
             let _ = self.request_resource(&label, &entry.uri).await;
             self.fetch_others(&label, &entry).await;
         }
         let asked = self.permit(user, &key, &entry).await?;
+        if let Err(refusal) = within_limits {
+            let _ = self.request_resource(&label, &entry.uri).await;
+            return Err(refusal);
+        }
         let (file, entry) = self.obtain(user, &label, &entry, &entry.uri).await?;
         let retrieved = file.bytes.len() as u64;
         if entry.is_dynamic() && retrieved > limits::BYTES {

@@ -61,10 +61,16 @@ fn handle(skill: &Named, group: &[&Named], names: &Names, fault: Switch) -> Stri
             skill.name.clone()
         };
     };
-    if fault.on("host-origin-shown")
-        || takes_over && others.clone().all(|other| other.key.server.is_none())
-    {
+    let last = group.last().is_some_and(|last| last.key == skill.key);
+    if takes_over && last && group.iter().any(|other| other.key.server.is_none()) {
         return skill.name.clone();
+    }
+    if fault.on("host-origin-shown") {
+        let place = group.iter().position(|other| other.key == skill.key);
+        return match place {
+            Some(place) if collides => format!("{} ({})", skill.name, place + 1),
+            _ => skill.name.clone(),
+        };
     }
     let moved = names
         .shown

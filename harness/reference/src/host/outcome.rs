@@ -58,7 +58,7 @@ impl From<CallError> for Refusal {
     fn from(error: CallError) -> Refusal {
         let kind = match &error {
             _ if error.is_not_found() => Some("not-found"),
-            CallError::Transport(_) => Some("transport"),
+            CallError::Transport(_) | CallError::Unusable(_) => Some("transport"),
             CallError::Rpc { .. } => None,
         };
         Refusal {

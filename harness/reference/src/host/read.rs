@@ -169,12 +169,12 @@ impl Host {
     async fn read_unlisted(&mut self, label: &str, entry: &Entry, uri: &str) -> Outcome {
         let key = Key::new(label, uri);
         let ahead = self.ahead.contains(&key);
-        if self.fault.on("host-unlisted-read")
+        if !ahead && self.fault.on("host-unlisted-read")
             || ahead && self.fault.on("directory-read-not-manifest-extension/read")
         {
             return self.read_generic(label, uri, Kind::File).await;
         }
-        if self.fault.on("host-unlisted-read/request-only") {
+        if !ahead && self.fault.on("host-unlisted-read/request-only") {
             let _ = self.request_resource(label, uri).await;
         }
         let skill = Key::new(label, &entry.uri);

@@ -166,6 +166,8 @@ impl Host {
         };
         let server = self.server_mut(label)?;
         let listing = (server.listing.entries.is_empty(), server.listing.failed);
+        // No listing keeps the entry of an unlisted skill up to date.
+        let listed = !server.known.contains_key(uri);
         let held = match server.lookup(uri) {
             Some(Ok(entry)) => Some(entry.clone()),
             Some(Err(reason)) => {
@@ -176,12 +178,12 @@ impl Host {
             }
             None => None,
         };
-        if let Some(entry) = held {
+        if let Some(entry) = &held {
             let behind = self.ahead.iter().any(|ahead| {
                 ahead.label() == label && super::address::within(entry.root(), &ahead.uri)
             });
-            if !behind {
-                return Ok(entry);
+            if listed && !behind || entry.source == Source::Nowhere {
+                return Ok(entry.clone());
             }
         } else {
             let missing = match listing {
@@ -210,6 +212,8 @@ impl Host {
             {
                 Ok(made_up())
             }
+            // Without a connection, what is held is all there is.
+            Err(refusal) if refusal.kind == Some("transport") => held.ok_or(refusal),
             Err(refusal) => Err(refusal),
         }
     }
