@@ -12,11 +12,13 @@ use crate::wire::scene::Ask;
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
-    Check::host("sep-2640-host-surface-directory-read", surfaced),
+    Check::host("sep-2640-host-surface-directory-read", surfaced)
+        .after(&["sep-2640-client-directory-read-request"]),
     Check::host(
         "sep-2640-directory-read-not-manifest-extension",
         no_extension,
-    ),
+    )
+    .after(&["sep-2640-host-unlisted-read"]),
     Check::host("sep-2640-host-directory-change-presented", change_presented),
 ];
 

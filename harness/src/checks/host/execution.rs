@@ -28,7 +28,7 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// Steps that other checks judge.
-const OTHERS: [&str; 4] = ["annotated", "run-denied", "run-other", "durable-run"];
+const OTHERS: [&str; 3] = ["annotated", "run-other", "durable-run"];
 
 fn ran(ask: &Ask) -> Option<bool> {
     result(ask)?.get("ran")?.as_bool()
@@ -48,11 +48,12 @@ fn may_run(view: &View<'_>, ask: &Ask, server: &str, uri: &str) -> bool {
 /// Code that is run while a skill is acted on passes the user's approval.
 fn exec_gate(view: &View<'_>, judgement: &mut Judgement) {
     for ask in view.asks("run_tool") {
-        if ask
+        let other = ask
             .name
             .as_deref()
-            .is_some_and(|name| OTHERS.contains(&name))
-        {
+            .is_some_and(|name| OTHERS.contains(&name));
+        // A refusal that was passed over, and trust in a server, are judged apart.
+        if other || declined(view, ask) || trusted(view, ask) {
             continue;
         }
         judge_run(view, judgement, ask, "it ran without a question");
@@ -122,19 +123,22 @@ fn no_execution(view: &View<'_>, judgement: &mut Judgement) {
             "hooked" if view.witnessed() && matches!(outcome(ask), Outcome::Ok(_)) => {
                 judgement.holds()
             }
-            "run-denied" => judge_run(
-                view,
-                judgement,
-                ask,
-                "it ran although the user had declined",
-            ),
             "run-other" => judge_run(
                 view,
                 judgement,
                 ask,
                 "it ran under the approval of another skill",
             ),
-            "run-trusted-server" => {
+            "annotated" | "durable-run" => {}
+            _ if ask.verb == "run_tool" && declined(view, ask) => {
+                judge_run(
+                    view,
+                    judgement,
+                    ask,
+                    "it ran although the user had declined",
+                );
+            }
+            _ if ask.verb == "run_tool" && trusted(view, ask) => {
                 judge_run(
                     view,
                     judgement,

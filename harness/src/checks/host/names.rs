@@ -469,13 +469,21 @@ fn surfaced(view: &View<'_>, judgement: &mut Judgement) {
     for name in names {
         if told.contains(name) {
             judgement.holds();
-        } else {
-            judgement.violated(
-                place(last.0),
-                name,
-                "a word to the user on skills that share a name",
-                "no notice names it",
-            );
+            continue;
+        }
+        judgement.violated(
+            place(last.0),
+            name,
+            "a word to the user on skills that share a name",
+            "no notice names it",
+        );
+        // Of a skill that is not even offered there is nothing to tell.
+        let list = view.last("list", last.0.from).map(|(_, list)| list);
+        let lost = listed.iter().find(|(server, uri, entry)| {
+            name_of(entry) == Some(name) && list.is_some_and(|list| !offers(list, server, uri))
+        });
+        if let Some((_, uri, _)) = lost {
+            judgement.because(*uri);
         }
     }
 }
