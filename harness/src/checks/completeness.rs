@@ -1,11 +1,14 @@
 //! Whether a manifest has all files of its skill, as far as the server shows them elsewhere.
 //! Sections "Resources" and "Reading Directories".
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
 
 use serde_json::Value;
 
-use super::directory::{Child, METHOD, REGISTERED, SHAPE, children, subdir_mimetype};
+use super::directory::{Child, METHOD, REGISTERED, SHAPE, subdir_mimetype};
+use super::entries::Item;
 use super::evidence::Evidence;
 use super::{Check, Needs};
 use crate::model::uri;
@@ -29,15 +32,14 @@ pub const CHECKS: &[Check] = &[Check::server("sep-2640-resources-complete", comp
 /// Walking the directories of a skill shows the files of its manifest, no more and no fewer.
 fn complete(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let children = children(trace);
-    let mut by_directory: BTreeMap<&str, Vec<&Child<'_>>> = BTreeMap::new();
-    for child in &children {
+    let mut by_directory: HashMap<&str, Vec<&Child<'_>>> = HashMap::new();
+    for child in trace.children() {
         by_directory.entry(child.directory).or_default().push(child);
     }
     // Directories whose children are known to the last one.
-    let answered: BTreeSet<&str> = trace
+    let answered: HashSet<&str> = trace
         .walks(METHOD)
-        .into_iter()
+        .iter()
         .filter(|pages| {
             pages.iter().all(|page| has_children(trace, page))
                 && !pages.iter().any(|page| was_cut(page))
@@ -65,7 +67,7 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
             continue;
         }
         // Files that a walk from the root shows; `None` when a directory on the way did not answer.
-        let mut files: BTreeMap<String, &Child<'_>> = BTreeMap::new();
+        let mut files: BTreeMap<Cow<'_, str>, &Child<'_>> = BTreeMap::new();
         let mut open = vec![root];
         let mut whole = true;
         let mut seen = BTreeSet::new();
@@ -75,13 +77,8 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
                 continue;
             }
             for child in by_directory.get(directory).into_iter().flatten() {
-                let Some(uri) = child.value.get("uri").and_then(Value::as_str) else {
-                    continue;
-                };
-                let below = manifest.any.range(format!("{}/", normal(uri))..).next();
-                let holds_files =
-                    below.is_some_and(|file| file.starts_with(&format!("{}/", normal(uri))));
-                if child.is_directory() || holds_files || uri.ends_with('/') {
+                let Some(uri) = child.uri() else { continue };
+                if child.is_directory() || uri.ends_with('/') || manifest.has_below(uri) {
                     open.push(uri);
                 } else {
                     files.insert(normal(uri), child);
@@ -96,8 +93,8 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
                 judgement.holds();
             } else {
                 judgement.violated(
-                    child.at.clone(),
-                    uri,
+                    child.at(),
+                    uri.as_ref(),
                     format!("only files of the manifest of {root}"),
                     "a file that the manifest lacks",
                 );
@@ -139,36 +136,38 @@ fn was_cut(page: &Exchange) -> bool {
 }
 
 /// What the entries of one skill list. A skill may gain or lose files while it is looked at.
-struct Manifest {
+struct Manifest<'a> {
     /// Files that some entry lists.
-    any: BTreeSet<String>,
+    any: BTreeSet<Cow<'a, str>>,
     /// Files that every entry lists.
-    every: BTreeSet<String>,
+    every: BTreeSet<Cow<'a, str>>,
+}
+
+impl Manifest<'_> {
+    /// Whether it has files below a URI, which is a directory then whatever else it is.
+    fn has_below(&self, uri: &str) -> bool {
+        let below = format!("{}/", normal(uri));
+        let from = (Bound::Included(below.as_str()), Bound::Unbounded);
+        let mut after = self.any.range::<str, _>(from);
+        after.next().is_some_and(|file| file.starts_with(&below))
+    }
 }
 
 /// The manifests of all skills that have one, by the skill's URI.
-fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, Manifest> {
-    let mut manifests: HashMap<&str, Manifest> = HashMap::new();
+fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, Manifest<'a>> {
+    let mut manifests: HashMap<&str, Manifest<'_>> = HashMap::new();
     for entry in trace.entries() {
         let Some(uri) = entry.uri() else { continue };
-        let items = entry.items();
-        let files: BTreeSet<String> = items
-            .iter()
-            .filter_map(|item| item.uri())
-            .map(normal)
-            .collect();
+        let files = || entry.items().iter().filter_map(Item::uri).map(normal);
         match manifests.get_mut(uri) {
             None if !entry.value.get("resources").is_some_and(Value::is_array) => {}
             None => {
-                manifests.insert(
-                    uri,
-                    Manifest {
-                        any: files.clone(),
-                        every: files,
-                    },
-                );
+                let any: BTreeSet<Cow<'_, str>> = files().collect();
+                let every = any.clone();
+                manifests.insert(uri, Manifest { any, every });
             }
             Some(manifest) => {
+                let files: BTreeSet<Cow<'_, str>> = files().collect();
                 manifest.every.retain(|file| files.contains(file));
                 manifest.any.extend(files);
             }
@@ -177,6 +176,6 @@ fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, Manifest> {
     manifests
 }
 
-fn normal(uri: &str) -> String {
-    uri::normalize(uri).unwrap_or_else(|| uri.to_owned())
+fn normal(uri: &str) -> Cow<'_, str> {
+    uri::normalize(uri).unwrap_or(Cow::Borrowed(uri))
 }

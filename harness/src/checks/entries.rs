@@ -16,6 +16,7 @@ pub struct Entry<'a> {
     pub exchange: &'a Exchange,
     /// Its position in a page of the listing; none in an answer of `skills/get`.
     pub index: Option<usize>,
+    items: Vec<Item<'a>>,
 }
 
 /// An item of an entry's `resources` array.
@@ -23,12 +24,32 @@ pub struct Entry<'a> {
 pub struct Item<'a> {
     /// The item; not always an object.
     pub value: &'a Value,
+    uri: Option<&'a str>,
     frame: usize,
     entry: Option<usize>,
     index: usize,
 }
 
 impl<'a> Entry<'a> {
+    /// The entry that stands `at`, in the answer of `exchange`.
+    pub fn new(value: &'a Value, at: Place, index: Option<usize>, exchange: &'a Exchange) -> Self {
+        let items = value.get("resources").and_then(Value::as_array);
+        let item = |(place, value): (usize, &'a Value)| Item {
+            value,
+            uri: value.get("uri").and_then(Value::as_str),
+            frame: at.frame,
+            entry: index,
+            index: place,
+        };
+        Self {
+            value,
+            items: items.into_iter().flatten().enumerate().map(item).collect(),
+            at,
+            exchange,
+            index,
+        }
+    }
+
     /// `uri`, when it is a string.
     pub fn uri(&self) -> Option<&'a str> {
         self.value.get("uri")?.as_str()
@@ -59,19 +80,8 @@ impl<'a> Entry<'a> {
     }
 
     /// The items of `resources`, when it is an array.
-    pub fn items(&self) -> Vec<Item<'a>> {
-        let items = self.value.get("resources").and_then(Value::as_array);
-        items
-            .into_iter()
-            .flatten()
-            .enumerate()
-            .map(|(index, value)| Item {
-                value,
-                frame: self.at.frame,
-                entry: self.index,
-                index,
-            })
-            .collect()
+    pub fn items(&self) -> &[Item<'a>] {
+        &self.items
     }
 }
 
@@ -90,7 +100,7 @@ impl<'a> Item<'a> {
 
     /// `uri`, when it is a string.
     pub fn uri(&self) -> Option<&'a str> {
-        self.value.get("uri")?.as_str()
+        self.uri
     }
 
     /// `digest`, when it has the form that the SEP asks for.

@@ -70,19 +70,14 @@ fn promises<'a>(trace: &'a Evidence<'_>) -> BTreeMap<&'a str, Promises<'a>> {
 
 /// The bytes that can be compared: text in a charset of its own is left alone, since the file's
 /// bytes are then not the text's UTF-8.
-pub(super) fn comparable(trace: &Evidence<'_>, read: &Read<'_>) -> Option<(u64, [u8; 32])> {
+pub(super) fn comparable(read: &Read<'_>) -> Option<(u64, [u8; 32])> {
     let Body::Bytes {
         len, sha256, blob, ..
     } = read.content.body
     else {
         return None;
     };
-    let frame = trace.frames.get(read.at.frame.checked_sub(1)?)?;
-    let mime = frame
-        .json()?
-        .pointer(&read.at.pointer)?
-        .get("mimeType")
-        .and_then(Value::as_str);
+    let mime = read.value.get("mimeType").and_then(Value::as_str);
     let mime = mime.unwrap_or_default().to_ascii_lowercase();
     let charset = mime
         .split(';')
@@ -152,7 +147,7 @@ fn each_read(
     differs: impl Fn(u64, [u8; 32]) -> Option<(String, String)>,
 ) {
     for read in trace.reads().get(uri).into_iter().flatten() {
-        let Some((len, sha256)) = comparable(trace, read) else {
+        let Some((len, sha256)) = comparable(read) else {
             continue;
         };
         match differs(len, sha256) {

@@ -11,6 +11,7 @@ pub mod directory;
 pub mod entries;
 pub mod entry;
 pub mod evidence;
+mod index;
 pub mod integrity;
 pub mod listing;
 pub mod metadata;
