@@ -395,8 +395,9 @@ fn needed(checks: &[&'static Check]) -> Vec<&'static Scenario> {
 
 fn execute(args: &ServerArgs, plan: &Plan) -> Exit {
     let mut reporter = report::terminal(args.verbose, args.quiet);
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    // One thread: an answer is taken in where it is waited for. To wake another thread for it takes
+    // longer than all else that the harness does for a request.
+    let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
     {
