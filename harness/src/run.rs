@@ -134,6 +134,9 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
         runs.push(report);
         if plan.keep_traces {
             traces.push(trace);
+        } else {
+            // To take apart a large one takes a while, which nobody need wait for.
+            std::thread::spawn(move || drop(trace));
         }
         if plan.fail_fast && exit == Exit::Failed {
             break;

@@ -22,6 +22,11 @@ pub async fn serve_stdio(server: impl Into<Arc<Server>>) -> io::Result<()> {
     }
 }
 
+/// Answers to requests that came in together leave together, so that pipelined
+/// requests cost few writes; but not more than this at once, in bytes, so that
+/// the client has something to work on while the next ones are made.
+const TOGETHER: usize = 4 * 1024;
+
 fn serve(server: Arc<Server>) -> io::Result<()> {
     let mut input = io::stdin().lock();
     let mut output = io::stdout().lock();
@@ -36,11 +41,14 @@ fn serve(server: Arc<Server>) -> io::Result<()> {
         };
         if count == 0 {
             lines.end();
-        } else {
-            lines.push(&chunk[..count]);
         }
-        // Answers to everything that came in together leave together, so that
-        // pipelined requests cost one write.
+        for line in chunk[..count].split_inclusive(|byte| *byte == b'\n') {
+            lines.push(line);
+            if lines.answers.len() >= TOGETHER {
+                output.write_all(&lines.take())?;
+                output.flush()?;
+            }
+        }
         output.write_all(&lines.take())?;
         output.flush()?;
         if count == 0 {

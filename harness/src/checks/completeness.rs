@@ -137,6 +137,8 @@ fn was_cut(page: &Exchange) -> bool {
 
 /// What the entries of one skill list. A skill may gain or lose files while it is looked at.
 struct Manifest<'a> {
+    /// The items of the first entry.
+    first: &'a [Item<'a>],
     /// Files that some entry lists.
     any: BTreeSet<Cow<'a, str>>,
     /// Files that every entry lists.
@@ -158,14 +160,17 @@ fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, Manifest<'a>> {
     let mut manifests: HashMap<&str, Manifest<'_>> = HashMap::new();
     for entry in trace.entries() {
         let Some(uri) = entry.uri() else { continue };
-        let files = || entry.items().iter().filter_map(Item::uri).map(normal);
+        let files = || named(entry.items()).map(normal);
         match manifests.get_mut(uri) {
             None if !entry.value.get("resources").is_some_and(Value::is_array) => {}
             None => {
                 let any: BTreeSet<Cow<'_, str>> = files().collect();
                 let every = any.clone();
-                manifests.insert(uri, Manifest { any, every });
+                let first = entry.items();
+                manifests.insert(uri, Manifest { first, any, every });
             }
+            // Nearly always the same files again.
+            Some(manifest) if named(manifest.first).eq(named(entry.items())) => {}
             Some(manifest) => {
                 let files: BTreeSet<Cow<'_, str>> = files().collect();
                 manifest.every.retain(|file| files.contains(file));
@@ -174,6 +179,10 @@ fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, Manifest<'a>> {
         }
     }
     manifests
+}
+
+fn named<'a>(items: &'a [Item<'a>]) -> impl Iterator<Item = &'a str> {
+    items.iter().filter_map(Item::uri)
 }
 
 fn normal(uri: &str) -> Cow<'_, str> {

@@ -104,7 +104,9 @@ pub(super) struct Child<'a> {
     pub value: &'a Value,
     /// The directory that was read.
     pub directory: &'a str,
+    /// Looked up once, as the type: nearly every check asks for them.
     uri: Option<&'a str>,
+    is_directory: bool,
     frame: usize,
     index: usize,
 }
@@ -116,7 +118,7 @@ impl<'a> Child<'a> {
     }
 
     pub fn is_directory(&self) -> bool {
-        self.value.get("mimeType").and_then(Value::as_str) == Some(DIRECTORY_TYPE)
+        self.is_directory
     }
 
     /// Where it stands; written out only when it is asked for, since there are many.
@@ -150,6 +152,7 @@ pub(super) fn children<'a>(trace: &Evidence<'a>) -> Vec<Child<'a>> {
                 value,
                 directory,
                 uri: value.get("uri").and_then(Value::as_str),
+                is_directory: value.get("mimeType").and_then(Value::as_str) == Some(DIRECTORY_TYPE),
                 frame: trace.place(exchange).frame,
                 index,
             });

@@ -1,7 +1,7 @@
 //! A trace with the views that checks share, each worked out once.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -22,6 +22,7 @@ use crate::wire::trace::{Exchange, Place, Trace};
 pub struct Evidence<'a> {
     trace: &'a Trace,
     index: OnceLock<Index<'a>>,
+    pages: OnceLock<BTreeMap<usize, Vec<Entry<'a>>>>,
     entries: OnceLock<Vec<Entry<'a>>>,
     listings: OnceLock<Vec<Vec<Entry<'a>>>>,
     children: OnceLock<Vec<Child<'a>>>,
@@ -79,6 +80,7 @@ impl<'a> Evidence<'a> {
         Self {
             trace,
             index: OnceLock::new(),
+            pages: OnceLock::new(),
             entries: OnceLock::new(),
             listings: OnceLock::new(),
             children: OnceLock::new(),
@@ -122,9 +124,7 @@ impl<'a> Evidence<'a> {
     /// Every entry of the trace: from listings, then from `skills/get`.
     pub fn entries(&self) -> &[Entry<'a>] {
         self.entries.get_or_init(|| {
-            let listed = self
-                .calls("skills/list")
-                .flat_map(|page| page_entries(self.trace, page));
+            let listed = self.pages().values().flatten().cloned();
             // What a probe should have been refused for is judged with the probe.
             let honest = |exchange: &&'a Exchange| {
                 matches!(
@@ -146,16 +146,24 @@ impl<'a> Evidence<'a> {
         })
     }
 
+    /// The entries of each answer of `skills/list`, in order, by its request.
+    fn pages(&self) -> &BTreeMap<usize, Vec<Entry<'a>>> {
+        self.pages.get_or_init(|| {
+            let pages = self.calls("skills/list");
+            pages
+                .map(|page| (page.sent, page_entries(self.trace, page)))
+                .collect()
+        })
+    }
+
     /// The walks over the listing, each as its entries.
     pub fn listings(&self) -> &[Vec<Entry<'a>>] {
         self.listings.get_or_init(|| {
             let walks = self.walks("skills/list").iter();
             walks
                 .map(|pages| {
-                    pages
-                        .iter()
-                        .flat_map(|page| page_entries(self.trace, page))
-                        .collect()
+                    let entries = pages.iter().filter_map(|page| self.pages().get(&page.sent));
+                    entries.flatten().cloned().collect()
                 })
                 .collect()
         })
@@ -287,12 +295,8 @@ fn implied<'a>(entries: &[Entry<'a>]) -> HashSet<Cow<'a, str>> {
         };
         implied.insert(Cow::Borrowed(root));
         for item in entry.items() {
-            let file = item.uri().filter(|file| uri::within(root, file).is_ok());
-            implied.extend(
-                file.map(|file| uri::parent_dirs(root, file))
-                    .into_iter()
-                    .flatten(),
-            );
+            let file = item.uri().into_iter();
+            implied.extend(file.flat_map(|file| uri::parent_dirs(root, file)));
         }
     }
     implied

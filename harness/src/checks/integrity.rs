@@ -1,6 +1,6 @@
 //! What entries promise against what is read. Sections "Integrity and Verification", "Frontmatter".
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -46,14 +46,21 @@ struct Promises<'a> {
     sizes: Vec<u64>,
 }
 
-fn promises<'a>(trace: &'a Evidence<'_>) -> BTreeMap<&'a str, Promises<'a>> {
-    let mut promises: BTreeMap<&str, Promises<'_>> = BTreeMap::new();
+/// The promises of each file, in the order in which the files are first named.
+fn promises<'a>(trace: &'a Evidence<'_>) -> Vec<(&'a str, Promises<'a>)> {
+    let mut promises: Vec<(&str, Promises<'_>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for item in trace.entries().iter().flat_map(Entry::items) {
         let Some(uri) = item.uri() else { continue };
-        let promise = promises.entry(uri).or_insert_with(|| Promises {
-            digests: Vec::new(),
-            sizes: Vec::new(),
+        let place = *places.entry(uri).or_insert_with(|| {
+            let nothing = Promises {
+                digests: Vec::new(),
+                sizes: Vec::new(),
+            };
+            promises.push((uri, nothing));
+            promises.len() - 1
         });
+        let promise = &mut promises[place].1;
         if let Some(digest) = item.digest()
             && !promise.digests.contains(&digest)
         {

@@ -1,6 +1,8 @@
 //! `reference server`: runs the built-in reference implementation.
 
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use sep2640_reference::{Generate, Options, Server, serve_http, serve_stdio};
@@ -85,12 +87,15 @@ pub fn run(args: ReferenceArgs) -> Exit {
         generate: args.generate,
     });
     let server = match server {
-        Ok(server) => server,
+        Ok(server) => Arc::new(server),
         Err(error) => {
             eprintln!("error: {error}");
             return Exit::Usage;
         }
     };
+    // The process ends with the server: to take a large tree apart first would only keep the client
+    // waiting that stops it.
+    let _server = ManuallyDrop::new(Arc::clone(&server));
     // One thread: the server answers in order, and starts faster.
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()

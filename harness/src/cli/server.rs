@@ -218,6 +218,7 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
         protocols: args.protocol,
         limits: Limits {
             timeout: args.timeout,
+            bytes: args.transcript.is_some(),
             ..Limits::default()
         },
         bounds: Bounds {

@@ -124,7 +124,7 @@ impl Session {
             TargetSpec::Command { .. } => Transport::Stdio,
             TargetSpec::Url { .. } => Transport::Http,
         };
-        let recorder = Recorder::new(transport);
+        let recorder = Recorder::new(transport, limits.bytes);
         let link = Link::open(spec, revision, &recorder, &limits)
             .map_err(handshake::Refusal::Unreachable)?;
         let mut session = Self {
