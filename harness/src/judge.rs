@@ -33,13 +33,13 @@ pub struct Judged {
     pub findings: Vec<Finding>,
 }
 
-/// Judges a trace with `checks`, in their order.
+/// Judges the evidence with `checks`, in their order.
 ///
 /// A finding whose cause is also the cause of a finding of a check named in `after` is not
 /// counted: it follows from that one. A check left with such findings only is blocked.
-pub fn judge(trace: &Trace, checks: &[&'static Check], spec: &Spec) -> Vec<Judged> {
+pub fn judge(evidence: &Evidence<'_>, checks: &[&'static Check], spec: &Spec) -> Vec<Judged> {
     let specs = spec.checks();
-    let evidence = Evidence::new(trace);
+    let trace = evidence.trace();
     let declared = trace.extension().is_some();
     let directory_read = trace.directory_read();
     let judge_one = |check: &'static Check| {
@@ -60,7 +60,7 @@ pub fn judge(trace: &Trace, checks: &[&'static Check], spec: &Spec) -> Vec<Judge
             });
         match bound {
             Some(why) => Judgement::not_applicable(why),
-            None => (check.judge)(&evidence),
+            None => (check.judge)(evidence),
         }
     };
     let judgements = side_by_side(checks, threads(trace), judge_one);

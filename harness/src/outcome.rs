@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use crate::baseline::Baseline;
 use crate::catalog;
+use crate::checks::evidence::Evidence;
 use crate::event::{CheckReport, FindingReport, Remark, RemarkKind, RunReport};
 use crate::exit::Exit;
 use crate::judge::Judged;
 use crate::verdict::{Finding, Verdict};
 use crate::wire::Revision;
-use crate::wire::trace::Trace;
 
 /// Writes the command line that shows the verdict of one check on one revision again.
 pub type Replay = Box<dyn Fn(Revision, &str) -> String + Send + Sync>;
@@ -31,11 +31,12 @@ impl Rules {
     /// The report of one run.
     pub fn report(
         &self,
-        trace: &Trace,
+        evidence: &Evidence<'_>,
         judged: Vec<Judged>,
         remarks: Vec<Remark>,
         took: Duration,
     ) -> RunReport {
+        let trace = evidence.trace();
         let redact = |text: &str| redact(&self.secrets, text);
         let remarks = remarks.into_iter().map(|remark| Remark {
             text: redact(&remark.text),
@@ -51,7 +52,7 @@ impl Rules {
             transport: trace.transport.to_string(),
             server_info,
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            catalog: catalog::of(trace),
+            catalog: catalog::of(evidence),
             remarks: remarks.collect(),
             checks: judged
                 .into_iter()

@@ -108,7 +108,7 @@ impl Frame {
     }
 
     /// Lets go of the bytes where the parse says as much, or, of what was sent, the exchange: in a
-    /// large trace they weigh as much as a fifth of it. What is no message keeps them, to be shown.
+    /// large trace they are a tenth of it. What is no message keeps them, to be shown.
     pub fn forget_bytes(&mut self) {
         let told = match &self.parse {
             Parse::Json(value) => jsonrpc::kind(value) != Kind::Other,
