@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::checks::Check;
+use crate::checks::evidence::Evidence;
 use crate::event::{Event, Remark, RemarkKind, Report, TargetDescription, Tool};
 use crate::exit::Exit;
 use crate::judge;
@@ -134,7 +135,8 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
             }
         };
         let (trace, remarks) = play_all(plan, session, until, &mut emit).await;
-        let mut judged = judge::judge(&trace, &plan.checks, Spec::get());
+        let evidence = Evidence::new(&trace);
+        let mut judged = judge::judge(&evidence, &plan.checks, Spec::get());
         if remarks
             .iter()
             .any(|remark| remark.kind == RemarkKind::Stopped)
@@ -145,12 +147,18 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
                 }
             }
         }
-        let report = plan.rules.report(&trace, judged, remarks, begun.elapsed());
+        let report = plan
+            .rules
+            .report(&evidence, judged, remarks, begun.elapsed());
+        drop(evidence);
         exit = exit.worst(outcome::exit_of(&report));
         emit(Event::RunFinished(Box::new(report.clone())));
         runs.push(report);
         if plan.keep_traces {
             traces.push(trace);
+        } else {
+            // To take apart a large one takes a while, which nobody need wait for.
+            std::thread::spawn(move || drop(trace));
         }
     }
     let missed = match plan.protocols {
@@ -316,7 +324,7 @@ async fn play_all(
 fn has_failed(plan: &Plan, session: &Session) -> bool {
     let mut trace = session.recorder().snapshot(session.revision());
     trace.disk.clone_from(&plan.disk);
-    let judged = judge::judge(&trace, &plan.checks, Spec::get());
+    let judged = judge::judge(&Evidence::new(&trace), &plan.checks, Spec::get());
     judged.iter().any(|judged| judged.verdict == Verdict::Fail)
 }
 

@@ -1,11 +1,14 @@
 //! Whether a manifest has all files of its skill, as far as the server shows them elsewhere.
 //! Sections "Resources" and "Reading Directories".
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
 
 use serde_json::Value;
 
-use super::directory::{Child, METHOD, REGISTERED, SHAPE, children, subdir_mimetype};
+use super::directory::{Child, METHOD, REGISTERED, SHAPE, subdir_mimetype};
+use super::entries::Item;
 use super::evidence::Evidence;
 use super::{Check, Needs, retrieval};
 use crate::model::uri;
@@ -29,15 +32,14 @@ pub const CHECKS: &[Check] = &[Check::server("sep-2640-resources-complete", comp
 /// Walking the directories of a skill shows the files of its manifest, no more and no fewer.
 fn complete(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let children = children(trace);
-    let mut by_directory: BTreeMap<&str, Vec<&Child<'_>>> = BTreeMap::new();
-    for child in &children {
+    let mut by_directory: HashMap<&str, Vec<&Child<'_>>> = HashMap::new();
+    for child in trace.children() {
         by_directory.entry(child.directory).or_default().push(child);
     }
     // Directories whose children are known to the last one.
-    let answered: BTreeSet<&str> = trace
+    let answered: HashSet<&str> = trace
         .walks(METHOD)
-        .into_iter()
+        .iter()
         .filter(|pages| {
             pages.iter().all(|page| has_children(trace, page))
                 && !pages.iter().any(|page| was_cut(page))
@@ -62,7 +64,8 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
         // as others are that hold files.
         let unnamed = entry.items().iter().any(|item| item.uri().is_none());
         let below = format!("{root}/");
-        let types: Vec<Option<&Value>> = children
+        let types: Vec<Option<&Value>> = trace
+            .children()
             .iter()
             .filter(|child| child.uri().is_some_and(|uri| uri.starts_with(&below)))
             .filter(|child| child.uri().is_some_and(|uri| mistyped.contains(uri)))
@@ -73,8 +76,8 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
                 judgement.holds();
             } else if !unnamed && !types.contains(&child.value.get("mimeType")) {
                 judgement.violated(
-                    child.at.clone(),
-                    uri,
+                    child.at(),
+                    uri.as_ref(),
                     format!("only files of the manifest of {root}"),
                     "a file that the manifest lacks",
                 );
@@ -84,7 +87,7 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
             let Some(uri) = item.uri() else { continue };
             let normal = normal(uri);
             if manifest.every.contains(&normal)
-                && !walk.files.contains_key(&normal)
+                && !walk.files.contains_key(normal.as_ref())
                 && !walk.hides(&normal)
                 && uri::within(root, uri).is_ok()
             {
@@ -103,16 +106,16 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
 /// What a walk over the directories of a skill shows.
 #[derive(Default)]
 struct Walk<'c, 'a> {
-    files: BTreeMap<String, &'c Child<'a>>,
+    files: BTreeMap<Cow<'c, str>, &'c Child<'a>>,
     /// Directories of which it is not known what they hold.
-    dark: Vec<String>,
+    dark: Vec<Cow<'c, str>>,
 }
 
 impl Walk<'_, '_> {
     /// Whether a file lies where the walk could not look.
     fn hides(&self, file: &str) -> bool {
-        let inside = |directory: &String| {
-            file.strip_prefix(directory.as_str())
+        let inside = |directory: &Cow<'_, str>| {
+            file.strip_prefix(directory.as_ref())
                 .is_some_and(|rest| rest.starts_with('/'))
         };
         self.dark.iter().any(inside)
@@ -121,9 +124,9 @@ impl Walk<'_, '_> {
 
 fn walk<'c, 'a>(
     root: &'c str,
-    manifest: &Manifest,
-    by_directory: &BTreeMap<&str, Vec<&'c Child<'a>>>,
-    answered: &BTreeSet<&str>,
+    manifest: &Manifest<'_>,
+    by_directory: &HashMap<&str, Vec<&'c Child<'a>>>,
+    answered: &HashSet<&str>,
 ) -> Walk<'c, 'a> {
     let mut walk = Walk::default();
     let mut open = vec![root];
@@ -137,10 +140,7 @@ fn walk<'c, 'a>(
         }
         for child in by_directory.get(directory).into_iter().flatten() {
             let Some(uri) = child.uri() else { continue };
-            let below = format!("{}/", normal(uri));
-            let first = manifest.any.range(below.clone()..).next();
-            let holds_files = first.is_some_and(|file| file.starts_with(&below));
-            if child.is_directory() || holds_files || uri.ends_with('/') {
+            if child.is_directory() || uri.ends_with('/') || manifest.has_below(uri) {
                 open.push(uri);
             } else {
                 walk.files.insert(normal(uri), child);
@@ -167,36 +167,43 @@ fn was_cut(page: &Exchange) -> bool {
 }
 
 /// What the entries of one skill list. A skill may gain or lose files while it is looked at.
-struct Manifest {
+struct Manifest<'a> {
+    /// The items of the first entry.
+    first: &'a [Item<'a>],
     /// Files that some entry lists.
-    any: BTreeSet<String>,
+    any: BTreeSet<Cow<'a, str>>,
     /// Files that every entry lists.
-    every: BTreeSet<String>,
+    every: BTreeSet<Cow<'a, str>>,
+}
+
+impl Manifest<'_> {
+    /// Whether it has files below a URI, which is a directory then whatever else it is.
+    fn has_below(&self, uri: &str) -> bool {
+        let below = format!("{}/", normal(uri));
+        let from = (Bound::Included(below.as_str()), Bound::Unbounded);
+        let mut after = self.any.range::<str, _>(from);
+        after.next().is_some_and(|file| file.starts_with(&below))
+    }
 }
 
 /// The manifests of all skills that have one, by the skill's URI.
-fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, Manifest> {
-    let mut manifests: HashMap<&str, Manifest> = HashMap::new();
+fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, Manifest<'a>> {
+    let mut manifests: HashMap<&str, Manifest<'_>> = HashMap::new();
     for entry in trace.entries() {
         let Some(uri) = entry.uri() else { continue };
-        let items = entry.items();
-        let files: BTreeSet<String> = items
-            .iter()
-            .filter_map(|item| item.uri())
-            .map(normal)
-            .collect();
+        let files = || named(entry.items()).map(normal);
         match manifests.get_mut(uri) {
             None if !entry.value.get("resources").is_some_and(Value::is_array) => {}
             None => {
-                manifests.insert(
-                    uri,
-                    Manifest {
-                        any: files.clone(),
-                        every: files,
-                    },
-                );
+                let any: BTreeSet<Cow<'_, str>> = files().collect();
+                let every = any.clone();
+                let first = entry.items();
+                manifests.insert(uri, Manifest { first, any, every });
             }
+            // Nearly always the same files again.
+            Some(manifest) if named(manifest.first).eq(named(entry.items())) => {}
             Some(manifest) => {
+                let files: BTreeSet<Cow<'_, str>> = files().collect();
                 manifest.every.retain(|file| files.contains(file));
                 manifest.any.extend(files);
             }
@@ -205,8 +212,12 @@ fn manifests<'a>(trace: &'a Evidence<'_>) -> HashMap<&'a str, Manifest> {
     manifests
 }
 
-fn normal(uri: &str) -> String {
-    uri::normalize(uri).unwrap_or_else(|| uri.to_owned())
+fn named<'a>(items: &'a [Item<'a>]) -> impl Iterator<Item = &'a str> {
+    items.iter().filter_map(Item::uri)
+}
+
+fn normal(uri: &str) -> Cow<'_, str> {
+    uri::normalize(uri).unwrap_or(Cow::Borrowed(uri))
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ pub(super) fn walk_ends(trace: &Evidence<'_>, method: &str) -> Judgement {
     let mut walks: BTreeMap<String, Vec<Judgement>> = BTreeMap::new();
     for pages in trace.walks(method) {
         let subject = subject_of(method, pages[0]);
-        let walk = walk_end(trace, &subject, &pages);
+        let walk = walk_end(trace, &subject, pages);
         walks.entry(subject).or_default().push(walk);
     }
     for (_, of_subject) in walks {
@@ -274,7 +274,7 @@ fn cursor_repeatable(trace: &Evidence<'_>) -> Judgement {
     let mut pages: HashMap<String, &Exchange> = HashMap::new();
     let walked: HashSet<String> = trace
         .walks(LIST)
-        .into_iter()
+        .iter()
         .flatten()
         .filter(|page| trace.result(page).is_some())
         .filter_map(|page| Some(page.cursor()?.to_string()))

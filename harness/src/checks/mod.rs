@@ -12,6 +12,7 @@ pub mod entries;
 pub mod entry;
 pub mod evidence;
 pub mod host;
+mod index;
 pub mod integrity;
 pub mod listing;
 pub mod metadata;

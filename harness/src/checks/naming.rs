@@ -1,5 +1,6 @@
 //! Names and URIs of skills and their files. Sections "Resource Mapping" and "Nested Skills".
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
@@ -284,27 +285,35 @@ fn nested_complete(trace: &Evidence<'_>) -> Judgement {
 /// A file that stands in several entries of one listing has one digest and one size.
 fn digests_equal(trace: &Evidence<'_>) -> Judgement {
     trace.in_every_listing(|walk, judgement| {
-        let mut promised: HashMap<&str, (String, String)> = HashMap::new();
-        for entry in walk {
+        let subjects: Vec<String> = walk.iter().map(Entry::subject).collect();
+        let mut promised: HashMap<&str, (&str, &Item<'_>)> = HashMap::new();
+        let words = |item: &Item<'_>| {
+            let digest = item.digest().unwrap_or_default();
+            match item.size() {
+                Some(size) => format!("{digest}, {size} bytes"),
+                None => format!("{digest}, no size"),
+            }
+        };
+        for (entry, subject) in walk.iter().zip(&subjects) {
             for item in entry.items() {
                 let (Some(uri), Some(digest)) = (item.uri(), item.digest()) else {
                     continue;
                 };
-                let size = item
-                    .size()
-                    .map_or_else(|| "no size".to_owned(), |size| format!("{size} bytes"));
-                let promise = format!("{digest}, {size}");
                 match promised.get(uri) {
                     None => {
-                        promised.insert(uri, (entry.subject(), promise));
+                        promised.insert(uri, (subject, item));
                     }
-                    Some((holder, _)) if *holder == entry.subject() => {}
-                    Some((_, earlier)) if *earlier == promise => judgement.holds(),
+                    Some((holder, _)) if holder == subject => {}
+                    Some((_, earlier))
+                        if earlier.digest() == Some(digest) && earlier.size() == item.size() =>
+                    {
+                        judgement.holds();
+                    }
                     Some((holder, earlier)) => judgement.violated(
                         item.at(),
                         uri,
-                        format!("{earlier}, as in the entry of {holder}"),
-                        promise,
+                        format!("{}, as in the entry of {holder}", words(earlier)),
+                        words(item),
                     ),
                 }
             }
@@ -354,7 +363,7 @@ fn one_spelling(trace: &Evidence<'_>) -> Judgement {
 #[derive(Default)]
 struct Spellings<'a> {
     seen: HashSet<&'a str>,
-    first: HashMap<String, &'a str>,
+    first: HashMap<Cow<'a, str>, &'a str>,
 }
 
 impl<'a> Spellings<'a> {

@@ -1,5 +1,7 @@
 //! `resources/read` of skill files. Section "Reading Skill Content".
 
+use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
@@ -305,24 +307,21 @@ fn malformed_params(trace: &Evidence<'_>) -> Judgement {
 fn traversal(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     // Bytes that are served anyway are not from outside, whatever way led to them.
-    let mut known: BTreeSet<String> = trace
-        .entries()
-        .iter()
-        .flat_map(Entry::items)
-        .filter_map(|item: Item<'_>| item.digest().map(str::to_owned))
-        .collect();
-    known.extend(
-        trace
+    let known = LazyCell::new(|| -> HashSet<Cow<'_, str>> {
+        let items = trace.entries().iter().flat_map(Entry::items);
+        let named = items.filter_map(Item::digest).map(Cow::Borrowed);
+        let read = trace
             .named(READ_FILE)
             .flat_map(|exchange| trace.contents(exchange))
-            .filter_map(|content| content.digest()),
-    );
+            .filter_map(|content| content.digest());
+        named.chain(read.map(Cow::Owned)).collect()
+    });
     for exchange in trace.named("traversal") {
         let foreign = trace
             .contents(exchange)
             .iter()
             .filter_map(|content| content.digest())
-            .find(|digest| !known.contains(digest));
+            .find(|digest| !known.contains(digest.as_str()));
         match foreign {
             None => judgement.holds(),
             Some(digest) => judgement.violated(

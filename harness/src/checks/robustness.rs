@@ -84,15 +84,14 @@ fn error_fault(error: &Value) -> Option<(&'static str, &'static str, String)> {
 /// An error that stands in the place of the result's own members.
 pub(super) fn error_inside(result: &Value) -> Option<&Value> {
     let result = result.as_object()?;
+    let error = result.get("error")?;
     let others = result.keys().any(|key| {
         !matches!(
             key.as_str(),
             "error" | "resultType" | "_meta" | "ttlMs" | "cacheScope"
         )
     });
-    result
-        .get("error")
-        .filter(|error| !others && error.get("code").is_some())
+    (!others && error.get("code").is_some()).then_some(error)
 }
 
 fn errors<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = (&'a Exchange, &'a Value, &'a str)> {

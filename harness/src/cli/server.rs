@@ -134,6 +134,7 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
         protocols: args.protocol,
         limits: Limits {
             timeout: args.timeout,
+            bytes: args.judging.transcript.is_some(),
             ..Limits::default()
         },
         bounds: Bounds {

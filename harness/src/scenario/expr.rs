@@ -78,18 +78,21 @@ impl Expression {
 
     /// Every value that the expression stands for; none where the path leads nowhere.
     pub fn values(&self, variables: &Variables) -> Vec<Value> {
-        let mut found: Vec<&Value> = variables.get(&self.variable).into_iter().collect();
-        for token in &self.path {
-            found = found
-                .into_iter()
-                .flat_map(|value| step(value, token))
-                .collect();
-        }
-        let mut values: Vec<Value> = found.into_iter().cloned().collect();
+        let captured = variables.get(&self.variable);
+        let found = captured.into_iter().flat_map(|value| self.parts(value));
+        let mut values: Vec<Value> = found.cloned().collect();
         for filter in &self.filters {
             values = filter.apply(values);
         }
         values
+    }
+
+    /// The parts of a captured value that the path leads to, before the filters.
+    pub fn parts<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
+        self.path.iter().fold(vec![value], |found, token| {
+            let next = found.into_iter().flat_map(|value| step(value, token));
+            next.collect()
+        })
     }
 }
 
