@@ -10,6 +10,7 @@
 //! wire, model, exit, drift <- nothing
 //! verdict                  <- wire
 //! disk                     <- wire
+//! generate                 <- model
 //! spec                     <- verdict, wire
 //! checks                   <- model, verdict, wire
 //! judge                    <- checks, spec, verdict, wire
@@ -35,6 +36,7 @@ pub mod disk;
 pub mod drift;
 pub mod event;
 pub mod exit;
+pub mod generate;
 pub mod host_run;
 pub mod judge;
 pub mod model;
