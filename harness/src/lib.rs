@@ -24,6 +24,7 @@
 //! run                      <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
 //! host_run                 <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
 //! report                   <- event, spec, verdict
+//! fuzz                     <- generate, report, target, scenario, model, wire
 //! cli                      <- everything
 //! ```
 //!
@@ -36,6 +37,7 @@ pub mod disk;
 pub mod drift;
 pub mod event;
 pub mod exit;
+pub mod fuzz;
 pub mod generate;
 pub mod host_run;
 pub mod judge;

@@ -2,10 +2,12 @@
 
 pub mod coverage;
 pub mod explain;
+pub mod fuzz;
 pub mod host;
 mod judging;
 pub mod list;
 pub mod reference;
+pub mod replay;
 pub mod server;
 
 use std::process::ExitCode;
@@ -29,6 +31,10 @@ enum Command {
     Server(Box<server::ServerArgs>),
     /// Judge a host through an adapter: a command after `--`; the built-in reference host without.
     Host(Box<host::HostArgs>),
+    /// Play generated cases against a live target, and make small what it answers wrongly.
+    Fuzz(fuzz::FuzzArgs),
+    /// Play cases again that `fuzz` has saved: FILE, or all of them.
+    Replay(replay::ReplayArgs),
     /// List checks, scenarios, requirements or faults.
     List(list::ListArgs),
     /// Tell all that is known of a check, fault or scenario.
@@ -64,6 +70,8 @@ fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Server(args) => server::run(&args).into(),
         Command::Host(args) => host::run(&args).into(),
+        Command::Fuzz(args) => fuzz::run(&args).into(),
+        Command::Replay(args) => replay::run(&args).into(),
         Command::Relay {
             address,
             scene,

@@ -115,7 +115,11 @@ impl CasePlan {
             Kind::AtTheLimit => fill(&mut draft),
             Kind::One(touch) => apply(touch, &mut draft, &mut rules, &mut about),
             Kind::Several(touches) => {
-                for touch in touches {
+                // What SKILL.md has a field for comes first: it must not be undone by another change
+                // of the same rule.
+                let (first, then): (Vec<_>, Vec<_>) =
+                    touches.iter().partition(|touch| touch.pair().is_some());
+                for touch in first.into_iter().chain(then) {
                     if !rules.contains(&touch.rule()) {
                         apply(touch, &mut draft, &mut rules, &mut about);
                     }

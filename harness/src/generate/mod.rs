@@ -8,6 +8,7 @@
 pub mod case;
 pub mod disputed;
 pub mod entry;
+mod features;
 pub mod frontmatter;
 pub mod rule;
 pub mod seed;

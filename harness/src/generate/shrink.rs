@@ -120,17 +120,17 @@ pub fn simpler(plan: &CasePlan) -> Vec<CasePlan> {
     found
 }
 
-/// A measure that every step makes smaller.
+/// A measure that every step makes smaller: how much there is to say of the plan, where what is
+/// usual counts for nothing.
 fn weight(plan: &CasePlan) -> usize {
-    format!("{plan:?}").len() * 4
+    let said = format!("{plan:?}")
+        .replace("false", "")
+        .replace("Double", "");
+    let prefix = plan.skill.prefix.iter().map(|byte| usize::from(*byte));
+    said.len() * 4
         + usize::from(plan.rotation)
         + usize::from(plan.skill.scheme)
-        + plan
-            .skill
-            .prefix
-            .iter()
-            .map(|byte| usize::from(*byte))
-            .sum::<usize>()
+        + prefix.sum::<usize>()
         + kind_weight(&plan.kind)
 }
 

@@ -197,7 +197,30 @@ impl Touch {
 
     /// Does it; `false` when the skill has nothing of the kind.
     pub fn apply(&self, draft: &mut Draft) -> bool {
-        self.try_apply(draft).is_some()
+        if self.try_apply(draft).is_some() {
+            return true;
+        }
+        // Where the file that was chosen has nothing of the kind, another one may.
+        let count = u8::try_from(draft.skill.files.len()).unwrap_or(u8::MAX);
+        (1..count).any(|step| match self.with_other_file(step) {
+            Some(touch) => touch.try_apply(draft).is_some(),
+            None => false,
+        })
+    }
+
+    fn with_other_file(&self, step: u8) -> Option<Touch> {
+        let mut touch = self.clone();
+        match &mut touch {
+            Touch::Byte { file, .. }
+            | Touch::BrokenByte { file }
+            | Touch::Swapped { file }
+            | Touch::UpperCase { file }
+            | Touch::OfText { file, .. }
+            | Touch::Size { file, .. }
+            | Touch::SizeOfText { file, .. } => *file = file.wrapping_add(step),
+            _ => return None,
+        }
+        Some(touch)
     }
 
     fn try_apply(&self, draft: &mut Draft) -> Option<()> {
@@ -393,8 +416,9 @@ impl Touch {
                     }
                     1 => files.retain(|file| file.uri != uri),
                     _ => {
-                        let file = files.iter_mut().find(|file| file.uri == uri)?;
-                        file.uri = uri.replace("/SKILL.md", "/skill.md");
+                        for file in files.iter_mut().filter(|file| file.uri == uri) {
+                            file.uri = uri.replace("/SKILL.md", "/skill.md");
+                        }
                     }
                 }
             }
