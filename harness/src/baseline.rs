@@ -15,7 +15,10 @@ use crate::scenario;
 use crate::verdict::{Side, Verdict};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a mapping with the list `server`, of ids of checks and scenarios"
+)]
 struct File {
     #[serde(default)]
     server: Option<Vec<String>>,
@@ -67,7 +70,8 @@ impl Baseline {
                         .position(|line| line.contains(&name))
                         .map_or(0, |index| index + 1);
                     return Err(format!(
-                        "{file}:{line}: `{name}` is no {side} check and no scenario"
+                        "{file}:{line}: `{name}` is no {side} check and no scenario; `list checks` and \
+                         `list scenarios` have the ids"
                     ));
                 }
             };
@@ -129,7 +133,8 @@ mod tests {
     fn errors_have_a_line() {
         assert_eq!(
             parse("server:\n  - no-such-check\n").unwrap_err(),
-            "known.yaml:2: `no-such-check` is no server check and no scenario"
+            "known.yaml:2: `no-such-check` is no server check and no scenario; `list checks` and `list \
+             scenarios` have the ids"
         );
         assert!(
             parse("servers: []\n")

@@ -22,8 +22,7 @@ pub fn server_info(trace: &Trace) -> Value {
 }
 
 /// Counts over the first walk of the listing and over everything that was read.
-pub fn of(trace: &Trace) -> Catalog {
-    let evidence = Evidence::new(trace);
+pub fn of(evidence: &Evidence<'_>) -> Catalog {
     let listed = evidence.listing();
     let files: HashSet<&str> = listed
         .iter()
@@ -31,10 +30,10 @@ pub fn of(trace: &Trace) -> Catalog {
         .filter_map(|item| item.uri())
         .collect();
     let mut seen = HashSet::new();
-    let bytes = trace
+    let bytes = evidence
         .calls("resources/read")
         .filter(|exchange| seen.insert(exchange.uri()))
-        .flat_map(|exchange| trace.contents(exchange))
+        .flat_map(|exchange| evidence.contents(exchange))
         .map(|content| match content.body {
             Body::Bytes { len, .. } => len,
             Body::Unreadable(_) => 0,
@@ -44,6 +43,6 @@ pub fn of(trace: &Trace) -> Catalog {
         skills: listed.len(),
         files: files.len(),
         bytes,
-        sampled: trace.sampled,
+        sampled: evidence.sampled,
     }
 }

@@ -158,6 +158,8 @@ pub enum RemarkKind {
     Required,
     /// The host loaded no skill in any scenario.
     NoWitness,
+    /// `--fail-fast` ended the playing.
+    Stopped,
 }
 
 /// What the listing held.

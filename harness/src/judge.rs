@@ -2,6 +2,9 @@
 //! and resolves which findings follow from others.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{iter, thread};
 
 use crate::checks::evidence::Evidence;
 use crate::checks::host::view::View;
@@ -33,17 +36,16 @@ pub struct Judged {
     pub findings: Vec<Finding>,
 }
 
-/// Judges a trace with `checks`, in their order.
+/// Judges the evidence with `checks`, in their order.
 ///
 /// A finding whose cause is also the cause of a finding of a check named in `after` is not
 /// counted: it follows from that one. A check left with such findings only is blocked.
-pub fn judge(trace: &Trace, checks: &[&'static Check], spec: &Spec) -> Vec<Judged> {
+pub fn judge(evidence: &Evidence<'_>, checks: &[&'static Check], spec: &Spec) -> Vec<Judged> {
     let specs = spec.checks();
-    let evidence = Evidence::new(trace);
+    let trace = evidence.trace();
     let declared = trace.extension().is_some();
     let directory_read = trace.directory_read();
-    let mut judgements: HashMap<&str, Judgement> = HashMap::new();
-    for check in checks {
+    let judge_one = |check: &'static Check| {
         let bound = specs
             .get(check.id)
             .and_then(|spec| spec.inapplicable(trace.revision, trace.transport))
@@ -59,18 +61,17 @@ pub fn judge(trace: &Trace, checks: &[&'static Check], spec: &Spec) -> Vec<Judge
                 Needs::Root if trace.disk.is_none() => Some("no --root was given".to_owned()),
                 _ => None,
             });
-        let judgement = match bound {
+        match bound {
             Some(why) => Judgement::not_applicable(why),
             None => match check.judge {
-                Judge::Server(judge) => judge(&evidence),
+                Judge::Server(judge) => judge(evidence),
                 Judge::Host(_) => Judgement::new(),
             },
-        };
-        judgements.insert(check.id, judgement);
-    }
+        }
+    };
+    let judgements = side_by_side(checks, threads(trace), judge_one);
     grade(checks, &judgements, spec)
 }
-
 /// Judges scenes with a host; all of them count together.
 pub fn judge_scenes(
     revision: Revision,
@@ -156,6 +157,41 @@ fn grade(
             }
         })
         .collect()
+}
+
+/// How many threads judge: on a small trace, one is quicker than starting others.
+fn threads(trace: &Trace) -> usize {
+    const FRAMES_EACH: usize = 2000;
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    cores.min(1 + trace.frames.len() / FRAMES_EACH)
+}
+
+/// Judges every check on one of so many threads. Each takes the next check that is left, so that
+/// long ones do not pile up on one of them; which thread judges what makes no difference, since a
+/// check sees nothing but the trace.
+fn side_by_side(
+    checks: &[&'static Check],
+    threads: usize,
+    judge: impl Fn(&'static Check) -> Judgement + Sync,
+) -> HashMap<&'static str, Judgement> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let index = || next.fetch_add(1, Ordering::Relaxed);
+        let rest = iter::from_fn(|| checks.get(index()));
+        rest.map(|check| (check.id, judge(check)))
+            .collect::<Vec<_>>()
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut judgements: HashMap<_, _> = work().into_iter().collect();
+        for other in others {
+            match other.join() {
+                Ok(judged) => judgements.extend(judged),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        judgements
+    })
 }
 
 /// The checks that come before this one, directly or not, and have findings of their own.

@@ -19,7 +19,7 @@
 //! transcript               <- wire
 //! baseline                 <- scenario, checks, verdict
 //! catalog                  <- checks, event, wire
-//! outcome                  <- baseline, catalog, event, judge, verdict, wire, exit
+//! outcome                  <- baseline, catalog, checks, event, judge, verdict, wire, exit
 //! run                      <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
 //! host_run                 <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
 //! report                   <- event, spec, verdict

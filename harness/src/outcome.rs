@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::baseline::Baseline;
-use crate::catalog;
 use serde_json::Value;
 
+use crate::baseline::Baseline;
+use crate::catalog;
+use crate::checks::evidence::Evidence;
 use crate::event::{Catalog, CheckReport, FindingReport, Remark, RemarkKind, RunReport};
 use crate::exit::Exit;
 use crate::judge::Judged;
 use crate::verdict::{Finding, Verdict};
-use crate::wire::trace::Trace;
 use crate::wire::{Revision, Transport};
 
 /// Writes the command line that shows the verdict of one check on one revision again.
@@ -33,14 +33,15 @@ impl Rules {
     /// The report of one run with a server.
     pub fn report(
         &self,
-        trace: &Trace,
+        evidence: &Evidence<'_>,
         judged: Vec<Judged>,
         remarks: Vec<Remark>,
         took: Duration,
     ) -> RunReport {
+        let trace = evidence.trace();
         RunReport {
             server_info: self.redacted(catalog::server_info(trace)),
-            catalog: catalog::of(trace),
+            catalog: catalog::of(evidence),
             ..self.run(trace.revision, trace.transport, judged, remarks, took)
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::checks::Check;
+use crate::checks::evidence::Evidence;
 use crate::event::{Event, Remark, RemarkKind, Report, TargetDescription, Tool};
 use crate::exit::Exit;
 use crate::judge;
@@ -25,6 +26,8 @@ use crate::wire::trace::{Trace, shorten};
 
 /// How many files that could not be read get a remark each.
 const UNREAD: usize = 5;
+/// Why something was not done under `--fail-fast`.
+const STOPPED: &str = "a check had failed before (--fail-fast)";
 
 /// Which revisions to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +96,12 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
     let mut skipped = BTreeMap::new();
     let mut unreachable = None;
     let mut exit = Exit::Conformant;
+    let mut left = Vec::new();
     for revision in revisions {
+        if plan.fail_fast && exit == Exit::Failed {
+            left.push(revision);
+            continue;
+        }
         let begun = Instant::now();
         let opened =
             tokio::time::timeout_at(until, Session::open(&plan.target, revision, plan.limits))
@@ -127,16 +135,30 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
             }
         };
         let (trace, remarks) = play_all(plan, session, until, &mut emit).await;
-        let judged = judge::judge(&trace, &plan.checks, Spec::get());
-        let report = plan.rules.report(&trace, judged, remarks, begun.elapsed());
+        let evidence = Evidence::new(&trace);
+        let mut judged = judge::judge(&evidence, &plan.checks, Spec::get());
+        if remarks
+            .iter()
+            .any(|remark| remark.kind == RemarkKind::Stopped)
+        {
+            for check in &mut judged {
+                if check.verdict == Verdict::NotExercised {
+                    check.reason = Some(STOPPED.to_owned());
+                }
+            }
+        }
+        let report = plan
+            .rules
+            .report(&evidence, judged, remarks, begun.elapsed());
+        drop(evidence);
         exit = exit.worst(outcome::exit_of(&report));
         emit(Event::RunFinished(Box::new(report.clone())));
         runs.push(report);
         if plan.keep_traces {
             traces.push(trace);
-        }
-        if plan.fail_fast && exit == Exit::Failed {
-            break;
+        } else {
+            // To take apart a large one takes a while, which nobody need wait for.
+            std::thread::spawn(move || drop(trace));
         }
     }
     let missed = match plan.protocols {
@@ -151,6 +173,9 @@ pub async fn run(plan: &Plan, mut emit: impl FnMut(Event)) -> Outcome {
         if !runs.iter().any(outcome::exercised) {
             exit = exit.worst(Exit::Nothing);
         }
+    }
+    for revision in left {
+        skipped.insert(revision.to_string(), STOPPED.to_owned());
     }
     let stale = plan.rules.stale(&runs);
     if !stale.is_empty() {
@@ -209,9 +234,11 @@ async fn play_all(
         );
     }
     let mut failed = false;
+    let mut left = 0;
     for (index, scenario) in scenarios.iter().enumerate() {
         // Verdicts lean on a second look, so that one is taken all the same.
         if failed && !scenario.confirms {
+            left += 1;
             continue;
         }
         emit(Event::ScenarioStarted {
@@ -239,6 +266,15 @@ async fn play_all(
         let (sent, answered) = session.progress();
         emit(Event::Progress { answered, sent });
         failed = failed || plan.fail_fast && has_failed(plan, &session);
+    }
+    if left > 0 {
+        remark(
+            RemarkKind::Stopped,
+            format!(
+                "stopped at the first failure (--fail-fast): {left} of {} scenarios were not played",
+                scenarios.len()
+            ),
+        );
     }
     if let Some(words) = session.obituaries().first() {
         let text = match session.obituaries().len() {
@@ -288,7 +324,7 @@ async fn play_all(
 fn has_failed(plan: &Plan, session: &Session) -> bool {
     let mut trace = session.recorder().snapshot(session.revision());
     trace.disk.clone_from(&plan.disk);
-    let judged = judge::judge(&trace, &plan.checks, Spec::get());
+    let judged = judge::judge(&Evidence::new(&trace), &plan.checks, Spec::get());
     judged.iter().any(|judged| judged.verdict == Verdict::Fail)
 }
 

@@ -97,12 +97,12 @@ impl Catalog {
             metadata.insert(path.as_str(), resource(&uri, &file, skill));
             catalog.files.insert(uri, file);
         }
-        catalog.add_directories(tree, &metadata);
         catalog.add_resources(&metadata);
+        catalog.add_directories(tree, metadata);
         catalog
     }
 
-    fn add_directories(&mut self, tree: &Tree, metadata: &BTreeMap<&str, Value>) {
+    fn add_directories(&mut self, tree: &Tree, metadata: BTreeMap<&str, Value>) {
         let mut directories: BTreeSet<&str> = BTreeSet::new();
         for path in tree.files.keys().map(String::as_str) {
             directories.extend(ancestors(path));
@@ -123,7 +123,7 @@ impl Catalog {
         for (path, child) in metadata {
             if let Some(parent) = parent(path) {
                 let siblings = children.entry(parent).or_default();
-                siblings.insert(file_name(path), child.clone());
+                siblings.insert(file_name(path), child);
             }
         }
         for (path, children) in children {

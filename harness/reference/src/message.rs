@@ -83,6 +83,15 @@ impl Answer {
         }
     }
 
+    /// The same with a second message on a line of its own (a fault).
+    pub(crate) fn and(mut self, message: &[u8]) -> Answer {
+        if let Some(body) = &mut self.body {
+            body.push(b'\n');
+            body.extend_from_slice(message);
+        }
+        self
+    }
+
     /// An error answer.
     pub(crate) fn error(status: u16, id: &Value, error: &RpcError) -> Answer {
         Answer::json(status, &error.envelope(id))

@@ -54,8 +54,8 @@ pub enum StartError {
     UnknownFault {
         /// The id that was asked for.
         id: String,
-        /// The known id that resembles it most, if any is close.
-        closest: Option<&'static str>,
+        /// Known ids that it may stand for, the likeliest first.
+        closest: Vec<&'static str>,
     },
     /// The skills directory cannot be read.
     Unreadable {
@@ -73,18 +73,19 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StartError::UnknownFault {
-                id,
-                closest: Some(closest),
-            } => write!(
-                f,
-                "there is no fault `{id}`; the closest one is `{closest}`"
-            ),
-            StartError::UnknownFault { id, closest: None } => write!(
-                f,
-                "there is no fault `{id}`; list the faults to see which ones exist \
-                 (ids have the form sep-2640-CHECK or sep-2640-CHECK/VARIANT)"
-            ),
+            StartError::UnknownFault { id, closest } => match closest.as_slice() {
+                [] => write!(
+                    f,
+                    "there is no fault `{id}`; list the faults to see which ones exist \
+                     (ids have the form sep-2640-CHECK or sep-2640-CHECK/VARIANT)"
+                ),
+                [one] => write!(f, "there is no fault `{id}`; the closest one is `{one}`"),
+                several => write!(
+                    f,
+                    "there is no fault `{id}`; the closest ones are `{}`",
+                    several.join("`, `")
+                ),
+            },
             StartError::Unreadable { path, error } => write!(
                 f,
                 "cannot read the skills directory {}: {error}; give an existing, readable directory",

@@ -34,6 +34,11 @@ impl Pages<'_> {
         })
     }
 
+    /// Whether this is a cursor of this list.
+    pub fn knows(&self, cursor: &Value) -> bool {
+        self.start(Some(cursor)).is_ok()
+    }
+
     /// The cursor of the page after the one that begins at `start`.
     pub fn next(&self, start: usize) -> Option<String> {
         let next = start + self.size;
@@ -68,10 +73,12 @@ impl Pages<'_> {
 
 /// Lower-case hexadecimal digits of bytes.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from(DIGITS[usize::from(digit)]))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! The stdio transport: one message per line.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
-
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::message::{Channel, Then};
 use crate::server::Server;
@@ -13,30 +11,46 @@ use crate::server::Server;
 /// It also returns when a fault makes the server exit, and when the client
 /// stops reading.
 pub async fn serve_stdio(server: impl Into<Arc<Server>>) -> io::Result<()> {
-    match serve(server.into()).await {
+    let server = server.into();
+    // A thread of its own reads and writes. Asynchronous streams would hand
+    // each read and each write over to another one, which takes longer than
+    // most answers.
+    let served = tokio::task::spawn_blocking(|| serve(server)).await;
+    match served.map_err(io::Error::other)? {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ended => ended,
     }
 }
 
-async fn serve(server: Arc<Server>) -> io::Result<()> {
-    let mut input = tokio::io::stdin();
-    let mut output = tokio::io::stdout();
+/// Answers to requests that came in together leave together, so that pipelined
+/// requests cost few writes; but not more than this at once, in bytes, so that
+/// the client has something to work on while the next ones are made.
+const TOGETHER: usize = 4 * 1024;
+
+fn serve(server: Arc<Server>) -> io::Result<()> {
+    let mut input = io::stdin().lock();
+    let mut output = io::stdout().lock();
     let mut lines = Lines::new(server);
-    output.write_all(&lines.take()).await?;
-    output.flush().await?;
+    output.write_all(&lines.take())?;
+    output.flush()?;
     let mut chunk = vec![0; 256 * 1024];
     while lines.then != Then::Exit {
-        let count = input.read(&mut chunk).await?;
+        let count = match input.read(&mut chunk) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            count => count?,
+        };
         if count == 0 {
             lines.end();
-        } else {
-            lines.push(&chunk[..count]);
         }
-        // Answers to everything that came in together leave together, so that
-        // pipelined requests cost one write.
-        output.write_all(&lines.take()).await?;
-        output.flush().await?;
+        for line in chunk[..count].split_inclusive(|byte| *byte == b'\n') {
+            lines.push(line);
+            if lines.answers.len() >= TOGETHER {
+                output.write_all(&lines.take())?;
+                output.flush()?;
+            }
+        }
+        output.write_all(&lines.take())?;
+        output.flush()?;
         if count == 0 {
             break;
         }

@@ -57,13 +57,28 @@ impl SkillRoot {
 impl Tree {
     /// The URI of a file or directory.
     pub fn uri(&self, path: &str) -> String {
+        let mut uri = String::new();
+        self.write_uri(path, &mut uri);
+        uri
+    }
+
+    fn write_uri(&self, path: &str, uri: &mut String) {
         if let Some(spelling) = self.spellings.get(path) {
-            return spelling.clone();
+            uri.push_str(spelling);
+            return;
         }
-        match path.rsplit_once('/') {
-            Some((parent, name)) => format!("{}/{}", self.uri(parent), encode_segment(name)),
-            None => format!("skill://{}", encode_segment(path)),
-        }
+        let name = match path.rsplit_once('/') {
+            Some((parent, name)) => {
+                self.write_uri(parent, uri);
+                uri.push('/');
+                name
+            }
+            None => {
+                uri.push_str("skill://");
+                path
+            }
+        };
+        uri.extend(encode_segment(name));
     }
 
     /// The files below a directory, with their paths, in order of path.

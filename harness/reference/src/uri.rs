@@ -1,6 +1,6 @@
 //! Building URIs from paths, and showing foreign URIs in messages.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
 /// Everything but RFC 3986 "unreserved" is encoded. Stricter than a path
 /// segment needs, but right in the authority component as well, where the
@@ -12,8 +12,8 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 
 /// One path segment, percent-encoded.
-pub(crate) fn encode_segment(segment: &str) -> String {
-    utf8_percent_encode(segment, SEGMENT).to_string()
+pub(crate) fn encode_segment(segment: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(segment, SEGMENT)
 }
 
 /// A URI fit for an error message: control characters escaped, long ones cut.
@@ -43,11 +43,11 @@ mod tests {
     #[test]
     fn segments_are_encoded() {
         assert_eq!(
-            encode_segment("Quick start é.md"),
+            encode_segment("Quick start é.md").to_string(),
             "Quick%20start%20%C3%A9.md"
         );
-        assert_eq!(encode_segment("a@b:c/d%"), "a%40b%3Ac%2Fd%25");
-        assert_eq!(encode_segment("A-z.0_9~"), "A-z.0_9~");
+        assert_eq!(encode_segment("a@b:c/d%").to_string(), "a%40b%3Ac%2Fd%25");
+        assert_eq!(encode_segment("A-z.0_9~").to_string(), "A-z.0_9~");
     }
 
     #[test]

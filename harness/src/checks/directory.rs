@@ -1,15 +1,15 @@
 //! `resources/directory/read`. Section "Reading Directories".
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::Value;
 
-use super::entries::{Entry, describe};
+use super::entries::{Entry, Item, describe};
 use super::evidence::Evidence;
 use super::{Check, Needs, conversation, listing};
 use crate::model::uri;
 use crate::verdict::{Finding, Judgement};
-use crate::wire::jsonrpc::INVALID_PARAMS;
 use crate::wire::trace::{Exchange, Outcome, Place};
 
 const fn check(id: &'static str, judge: fn(&Evidence<'_>) -> Judgement) -> Check {
@@ -33,7 +33,10 @@ pub const CHECKS: &[Check] = &[
     check("sep-2640-directory-read-pagination", pagination).after(&[REGISTERED]),
     check("sep-2640-directory-read-unknown-cursor", unknown_cursor).after(PROBE_AFTER),
     check("sep-2640-directory-read-invalid-params", |trace| {
-        refused(trace, &["directory-unknown", "directory-of-file"])
+        refused(
+            trace,
+            &["directory-unknown", "directory-of-file", "directory-odd"],
+        )
     })
     .after(PROBE_AFTER),
     check("sep-2640-directory-read-malformed-params", |trace| {
@@ -48,9 +51,12 @@ pub(super) const SHAPE: &str = "sep-2640-directory-read-result-resources-shape";
 const PROBE_AFTER: &[&str] = &[REGISTERED, "sep-2640-error-wellformed"];
 /// Names of the exchanges that read directories which must be there.
 const WALKED: [&str; 2] = ["directory", "directory-parent"];
+/// Names of probes that may be answered after all: another spelling of a directory, or a cursor that
+/// may be a good one by chance.
+const ANSWERABLE: [&str; 2] = ["directory-odd", "directory-damaged-cursor"];
 const DIRECTORY_TYPE: &str = "inode/directory";
 
-pub(super) fn walked<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
+pub(super) fn walked<'a>(trace: &Evidence<'a>) -> impl Iterator<Item = &'a Exchange> {
     trace.calls(METHOD).filter(|exchange| {
         exchange
             .name
@@ -99,25 +105,42 @@ fn result_shape(trace: &Evidence<'_>) -> Judgement {
 
 /// A child as a directory read shows it.
 pub(super) struct Child<'a> {
+    /// The child; an object.
     pub value: &'a Value,
+    /// The directory that was read.
     pub directory: &'a str,
-    pub at: Place,
+    /// Looked up once, as the type: nearly every check asks for them.
+    uri: Option<&'a str>,
+    is_directory: bool,
+    frame: usize,
+    index: usize,
 }
 
-impl Child<'_> {
-    fn uri(&self) -> Option<&str> {
-        self.value.get("uri")?.as_str()
+impl<'a> Child<'a> {
+    /// `uri`, when it is a string.
+    pub fn uri(&self) -> Option<&'a str> {
+        self.uri
     }
 
     pub fn is_directory(&self) -> bool {
-        self.value.get("mimeType").and_then(Value::as_str) == Some(DIRECTORY_TYPE)
+        self.is_directory
+    }
+
+    /// Where it stands; written out only when it is asked for, since there are many.
+    pub fn at(&self) -> Place {
+        Place {
+            frame: self.frame,
+            pointer: format!("/result/resources/{}", self.index),
+        }
     }
 }
 
-pub(super) fn children<'a>(trace: &'a Evidence<'_>) -> Vec<Child<'a>> {
+/// Works out [`Evidence::children`].
+pub(super) fn children<'a>(trace: &Evidence<'a>) -> Vec<Child<'a>> {
     let mut children = Vec::new();
     for exchange in walked(trace) {
         let items = trace
+            .trace()
             .result(exchange)
             .and_then(|result| result.get("resources"))
             .and_then(Value::as_array);
@@ -133,7 +156,10 @@ pub(super) fn children<'a>(trace: &'a Evidence<'_>) -> Vec<Child<'a>> {
             children.push(Child {
                 value,
                 directory,
-                at: trace.place_at(exchange, &format!("/result/resources/{index}")),
+                uri: value.get("uri").and_then(Value::as_str),
+                is_directory: value.get("mimeType").and_then(Value::as_str) == Some(DIRECTORY_TYPE),
+                frame: trace.place(exchange).frame,
+                index,
             });
         }
     }
@@ -143,7 +169,7 @@ pub(super) fn children<'a>(trace: &'a Evidence<'_>) -> Vec<Child<'a>> {
 /// Each child has a URI and a name.
 fn child_metadata(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for child in children(trace) {
+    for child in trace.children() {
         let missing: Vec<&str> = ["uri", "name"]
             .into_iter()
             .filter(|member| !child.value.get(*member).is_some_and(Value::is_string))
@@ -152,7 +178,7 @@ fn child_metadata(trace: &Evidence<'_>) -> Judgement {
             judgement.holds();
         } else {
             judgement.violated(
-                child.at.clone(),
+                child.at(),
                 child.uri().unwrap_or(child.directory),
                 "a resource with string `uri` and `name`",
                 format!("{} absent or no string", missing.join(" and ")),
@@ -162,38 +188,13 @@ fn child_metadata(trace: &Evidence<'_>) -> Judgement {
     judgement
 }
 
-/// Directories that the manifests of these entries imply, by URI.
-fn implied(entries: &[Entry<'_>]) -> BTreeSet<String> {
-    let mut implied = BTreeSet::new();
-    for entry in entries {
-        let Some(root) = entry.uri().and_then(uri::skill_root) else {
-            continue;
-        };
-        implied.insert(root.to_owned());
-        for item in entry.items() {
-            let file = item.uri().filter(|file| uri::within(root, file).is_ok());
-            implied.extend(
-                file.map(|file| uri::parent_dirs(root, file))
-                    .into_iter()
-                    .flatten(),
-            );
-        }
-    }
-    implied
-}
-
-/// The entries of the last walk over the listing.
-fn last<'e>(trace: &'e Evidence<'_>) -> &'e [Entry<'e>] {
-    trace.listings().last().map_or(&[], Vec::as_slice)
-}
-
 /// Every directory that a manifest implies is answered.
 fn every_directory(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     if !is_registered(trace) {
         return judgement;
     }
-    let implied = implied(last(trace));
+    let implied = trace.implied_last();
     for exchange in walked(trace).filter(|exchange| exchange.cursor().is_none()) {
         let Some(directory) = exchange
             .uri()
@@ -206,7 +207,7 @@ fn every_directory(trace: &Evidence<'_>) -> Judgement {
             other => judgement.violated(
                 trace.place(exchange),
                 directory,
-                "the children of the directory, since a listed skill has files in it",
+                "the children of the directory, since a skill has files in it",
                 other.words(),
             ),
         }
@@ -217,9 +218,9 @@ fn every_directory(trace: &Evidence<'_>) -> Judgement {
 /// A directory that its parent shows is answered, also when no manifest has a file in it.
 fn empty_directory(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let ever_implied = implied(trace.entries());
-    let children = children(trace);
-    let shown: BTreeSet<&str> = children
+    let ever_implied = trace.implied();
+    let shown: HashSet<&str> = trace
+        .children()
         .iter()
         .filter(|child| child.is_directory())
         .filter_map(Child::uri)
@@ -247,13 +248,13 @@ fn empty_directory(trace: &Evidence<'_>) -> Judgement {
 /// A child's URI is that of the directory and one segment more.
 fn direct_children(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for child in children(trace) {
+    for child in trace.children() {
         let Some(uri) = child.uri() else { continue };
         if uri::child_segment(child.directory, uri).is_some() {
             judgement.holds();
         } else {
             judgement.violated(
-                child.at.child(&[&"uri"]),
+                child.at().child(&[&"uri"]),
                 uri,
                 format!("{} and one segment", child.directory),
                 uri,
@@ -266,10 +267,10 @@ fn direct_children(trace: &Evidence<'_>) -> Judgement {
 /// Directories are written without a slash at the end.
 fn no_trailing_slash(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for child in children(trace) {
+    for child in trace.children() {
         let Some(uri) = child.uri() else { continue };
         if uri.ends_with('/') {
-            judgement.violated(child.at.child(&[&"uri"]), uri, "no trailing slash", uri);
+            judgement.violated(child.at().child(&[&"uri"]), uri, "no trailing slash", uri);
         } else {
             judgement.holds();
         }
@@ -280,8 +281,8 @@ fn no_trailing_slash(trace: &Evidence<'_>) -> Judgement {
 /// A child that holds files is shown as a directory, one that is a file is not.
 pub(super) fn subdir_mimetype(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let implied = implied(last(trace));
-    for child in children(trace) {
+    let implied = trace.implied_last();
+    for child in trace.children() {
         let Some(uri) = child.uri() else { continue };
         if !implied.contains(uri.trim_end_matches('/')) {
             continue;
@@ -290,7 +291,7 @@ pub(super) fn subdir_mimetype(trace: &Evidence<'_>) -> Judgement {
             judgement.holds();
         } else {
             judgement.violated(
-                child.at.child(&[&"mimeType"]),
+                child.at().child(&[&"mimeType"]),
                 uri,
                 format!("mimeType {DIRECTORY_TYPE}"),
                 describe(child.value.get("mimeType")),
@@ -314,7 +315,7 @@ fn pagination(trace: &Evidence<'_>) -> Judgement {
         walks
             .entry(directory)
             .or_default()
-            .push(repeated(trace, directory, &pages));
+            .push(repeated(trace, directory, pages));
     }
     // A directory that changes between two pages may show a child twice, once.
     for (_, mut of_directory) in walks {
@@ -362,7 +363,10 @@ fn repeated(trace: &Evidence<'_>, directory: &str, pages: &[&Exchange]) -> Judge
 
 /// A cursor that the server never gave is refused.
 fn unknown_cursor(trace: &Evidence<'_>) -> Judgement {
-    refused(trace, &["directory-unknown-cursor"])
+    refused(
+        trace,
+        &["directory-unknown-cursor", "directory-damaged-cursor"],
+    )
 }
 
 /// Probes of these names are refused with -32602.
@@ -371,12 +375,10 @@ fn refused(trace: &Evidence<'_>, names: &[&str]) -> Judgement {
     if !is_registered(trace) {
         return judgement;
     }
-    let files: BTreeSet<&str> = trace
-        .entries()
-        .iter()
-        .flat_map(Entry::items)
-        .filter_map(|item| item.uri())
-        .collect();
+    let files = LazyCell::new(|| -> BTreeSet<&str> {
+        let items = trace.entries().iter().flat_map(Entry::items);
+        items.filter_map(Item::uri).collect()
+    });
     // With files below it, a URI is a directory whatever else it is.
     let is_directory = |uri: &str| {
         let below = format!("{uri}/");
@@ -389,7 +391,12 @@ fn refused(trace: &Evidence<'_>, names: &[&str]) -> Judgement {
         if exchange.cursor().is_none() && exchange.uri().is_some_and(is_directory) {
             continue;
         }
-        if trace.error_code(exchange) == Some(INVALID_PARAMS) {
+        let answerable = exchange
+            .name
+            .as_deref()
+            .is_some_and(|name| ANSWERABLE.contains(&name));
+        let answered = answerable && trace.result(exchange).is_some();
+        if answered || conversation::refuses_params(trace, exchange) {
             judgement.holds();
         } else {
             judgement.violated(

@@ -1,5 +1,7 @@
 //! Skill entries and manifest items, wherever they stand in a trace.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::wire::json;
@@ -16,6 +18,8 @@ pub struct Entry<'a> {
     pub exchange: &'a Exchange,
     /// Its position in a page of the listing; none in an answer of `skills/get`.
     pub index: Option<usize>,
+    uri: Option<&'a str>,
+    items: Arc<[Item<'a>]>,
 }
 
 /// An item of an entry's `resources` array.
@@ -23,15 +27,44 @@ pub struct Entry<'a> {
 pub struct Item<'a> {
     /// The item; not always an object.
     pub value: &'a Value,
+    /// Its members, looked up once: nearly every check asks for them.
+    uri: Option<&'a str>,
+    digest: Option<&'a str>,
+    size: Option<u64>,
     frame: usize,
     entry: Option<usize>,
     index: usize,
 }
 
 impl<'a> Entry<'a> {
+    /// The entry that stands `at`, in the answer of `exchange`.
+    pub fn new(value: &'a Value, at: Place, index: Option<usize>, exchange: &'a Exchange) -> Self {
+        let items = value.get("resources").and_then(Value::as_array);
+        let item = |(place, value): (usize, &'a Value)| {
+            let digest = value.get("digest").and_then(Value::as_str);
+            Item {
+                value,
+                uri: value.get("uri").and_then(Value::as_str),
+                digest: digest.filter(|digest| is_digest(digest)),
+                size: value.get("size").and_then(size_of),
+                frame: at.frame,
+                entry: index,
+                index: place,
+            }
+        };
+        Self {
+            value,
+            uri: value.get("uri").and_then(Value::as_str),
+            items: items.into_iter().flatten().enumerate().map(item).collect(),
+            at,
+            exchange,
+            index,
+        }
+    }
+
     /// `uri`, when it is a string.
     pub fn uri(&self) -> Option<&'a str> {
-        self.value.get("uri")?.as_str()
+        self.uri
     }
 
     /// What findings about this entry are about: its URI, or its place in the listing.
@@ -59,19 +92,8 @@ impl<'a> Entry<'a> {
     }
 
     /// The items of `resources`, when it is an array.
-    pub fn items(&self) -> Vec<Item<'a>> {
-        let items = self.value.get("resources").and_then(Value::as_array);
-        items
-            .into_iter()
-            .flatten()
-            .enumerate()
-            .map(|(index, value)| Item {
-                value,
-                frame: self.at.frame,
-                entry: self.index,
-                index,
-            })
-            .collect()
+    pub fn items(&self) -> &[Item<'a>] {
+        &self.items
     }
 }
 
@@ -90,18 +112,17 @@ impl<'a> Item<'a> {
 
     /// `uri`, when it is a string.
     pub fn uri(&self) -> Option<&'a str> {
-        self.value.get("uri")?.as_str()
+        self.uri
     }
 
     /// `digest`, when it has the form that the SEP asks for.
     pub fn digest(&self) -> Option<&'a str> {
-        let digest = self.value.get("digest")?.as_str()?;
-        is_digest(digest).then_some(digest)
+        self.digest
     }
 
     /// `size`, when it is a non-negative integer.
     pub fn size(&self) -> Option<u64> {
-        size_of(self.value.get("size")?)
+        self.size
     }
 
     /// What findings about this item are about: its URI, or its place.

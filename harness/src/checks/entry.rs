@@ -1,5 +1,6 @@
 //! The members of a skill entry. Sections "Skill Entries" and "Resources".
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -245,7 +246,7 @@ fn each_item(
     let mut judgement = Judgement::new();
     for entry in trace.entries() {
         for item in entry.items() {
-            match judge(&item) {
+            match judge(item) {
                 Ok(()) => judgement.holds(),
                 Err((expected, actual)) => {
                     judgement.violated(item.at(), item.subject(), expected, actual);
@@ -282,10 +283,10 @@ fn each_once(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for entry in trace.entries() {
         let items = entry.items();
-        let mut seen: HashMap<String, usize> = HashMap::new();
+        let mut seen: HashMap<Cow<'_, str>, usize> = HashMap::new();
         for (index, item) in items.iter().enumerate() {
             let Some(uri) = item.uri() else { continue };
-            let key = uri::normalize(uri).unwrap_or_else(|| uri.to_owned());
+            let key = uri::normalize(uri).unwrap_or(Cow::Borrowed(uri));
             match seen.insert(key, index) {
                 None => judgement.holds(),
                 Some(first) => {

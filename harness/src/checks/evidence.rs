@@ -1,26 +1,36 @@
 //! A trace with the views that checks share, each worked out once.
 
-use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Deref;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use super::directory::{Child, children};
 use super::entries::Entry;
+use super::index::Index;
+use super::metadata::{Shown, shown};
 use crate::model::frontmatter::{self, Document, ErrorKind, NoBlock};
+use crate::model::uri;
 use crate::verdict::Judgement;
 use crate::wire::content::{Body, Content};
-use crate::wire::trace::{Exchange, Form, Place, Trace};
+use crate::wire::trace::{Exchange, Place, Trace};
 
-/// What a check looks at: a trace, and views of it.
+/// What a check looks at: a trace, and views of it. Checks run side by side; the first that asks
+/// for a view works it out for all.
 pub struct Evidence<'a> {
     trace: &'a Trace,
-    by_method: OnceCell<HashMap<&'a str, Vec<&'a Exchange>>>,
-    by_name: OnceCell<HashMap<&'a str, Vec<&'a Exchange>>>,
-    entries: OnceCell<Vec<Entry<'a>>>,
-    walks: OnceCell<Vec<Vec<Entry<'a>>>>,
-    reads: OnceCell<HashMap<&'a str, Vec<Read<'a>>>>,
-    skillmds: OnceCell<Vec<Skillmd<'a>>>,
+    index: OnceLock<Index<'a>>,
+    pages: OnceLock<BTreeMap<usize, Vec<Entry<'a>>>>,
+    entries: OnceLock<Vec<Entry<'a>>>,
+    listings: OnceLock<Vec<Vec<Entry<'a>>>>,
+    children: OnceLock<Vec<Child<'a>>>,
+    shown: OnceLock<Vec<Shown<'a>>>,
+    implied: OnceLock<HashSet<Cow<'a, str>>>,
+    implied_last: OnceLock<HashSet<Cow<'a, str>>>,
+    reads: OnceLock<HashMap<&'a str, Vec<Read<'a>>>>,
+    skillmds: OnceLock<Vec<Skillmd<'a>>>,
 }
 
 impl Deref for Evidence<'_> {
@@ -37,6 +47,8 @@ pub struct Read<'a> {
     /// The URI that was asked for.
     pub uri: &'a str,
     /// The content item for it.
+    pub value: &'a Value,
+    /// The same, folded.
     pub content: &'a Content,
     /// Where the item stands.
     pub at: Place,
@@ -59,7 +71,7 @@ pub enum NoFrontmatter {
     /// The file does not conform.
     Faulty(String),
     /// The file may conform; too little of it is kept, or YAML libraries disagree about it.
-    Unknown,
+    Unknown(String),
 }
 
 impl<'a> Evidence<'a> {
@@ -67,12 +79,16 @@ impl<'a> Evidence<'a> {
     pub fn new(trace: &'a Trace) -> Self {
         Self {
             trace,
-            by_method: OnceCell::new(),
-            by_name: OnceCell::new(),
-            entries: OnceCell::new(),
-            walks: OnceCell::new(),
-            reads: OnceCell::new(),
-            skillmds: OnceCell::new(),
+            index: OnceLock::new(),
+            pages: OnceLock::new(),
+            entries: OnceLock::new(),
+            listings: OnceLock::new(),
+            children: OnceLock::new(),
+            shown: OnceLock::new(),
+            implied: OnceLock::new(),
+            implied_last: OnceLock::new(),
+            reads: OnceLock::new(),
+            skillmds: OnceLock::new(),
         }
     }
 
@@ -81,44 +97,36 @@ impl<'a> Evidence<'a> {
         self.trace
     }
 
+    fn index(&self) -> &Index<'a> {
+        self.index.get_or_init(|| Index::new(self.trace))
+    }
+
     /// As [`Trace::calls`], from an index.
-    pub fn calls<'e>(&'e self, method: &str) -> impl Iterator<Item = &'e Exchange> + use<'e, 'a> {
-        let index = self.by_method.get_or_init(|| {
-            let requests = self
-                .trace
-                .evidence()
-                .filter(|exchange| exchange.form == Form::Request);
-            index(requests.map(|exchange| (exchange.method.as_str(), exchange)))
-        });
-        index
-            .get(method)
-            .into_iter()
-            .flatten()
-            .map(|exchange| -> &'e Exchange { exchange })
+    pub fn calls<'e>(&'e self, method: &str) -> impl Iterator<Item = &'a Exchange> + use<'e, 'a> {
+        self.index().calls(method).iter().copied()
     }
 
     /// As [`Trace::named`], from an index.
-    pub fn named<'e>(&'e self, name: &str) -> impl Iterator<Item = &'e Exchange> + use<'e, 'a> {
-        let index = self.by_name.get_or_init(|| {
-            let exchanges = self.trace.evidence();
-            index(exchanges.filter_map(|exchange| Some((exchange.name.as_deref()?, exchange))))
-        });
-        index
-            .get(name)
-            .into_iter()
-            .flatten()
-            .map(|exchange| -> &'e Exchange { exchange })
+    pub fn named<'e>(&'e self, name: &str) -> impl Iterator<Item = &'a Exchange> + use<'e, 'a> {
+        self.index().named(name).iter().copied()
+    }
+
+    /// The walks over pages of one method, in order, each as its pages.
+    pub fn walks(&self, method: &str) -> &[Vec<&'a Exchange>] {
+        self.index().walks(method)
+    }
+
+    /// As [`Trace::result`], from an index.
+    pub fn result(&self, exchange: &Exchange) -> Option<&'a Value> {
+        self.index().result(exchange.answer?)
     }
 
     /// Every entry of the trace: from listings, then from `skills/get`.
     pub fn entries(&self) -> &[Entry<'a>] {
         self.entries.get_or_init(|| {
-            let listed = self
-                .trace
-                .calls("skills/list")
-                .flat_map(|page| page_entries(self.trace, page));
+            let listed = self.pages().values().flatten().cloned();
             // What a probe should have been refused for is judged with the probe.
-            let honest = |exchange: &&Exchange| {
+            let honest = |exchange: &&'a Exchange| {
                 matches!(
                     exchange.name.as_deref(),
                     Some("get-listed" | "get-named" | "root-skill" | "first-on-connection")
@@ -130,7 +138,6 @@ impl<'a> Evidence<'a> {
                     || entry.uri().is_some() && entry.uri() == entry.exchange.uri()
             };
             let got = self
-                .trace
                 .calls("skills/get")
                 .filter(honest)
                 .filter_map(|exchange| got(self.trace, exchange))
@@ -139,16 +146,24 @@ impl<'a> Evidence<'a> {
         })
     }
 
+    /// The entries of each answer of `skills/list`, in order, by its request.
+    fn pages(&self) -> &BTreeMap<usize, Vec<Entry<'a>>> {
+        self.pages.get_or_init(|| {
+            let pages = self.calls("skills/list");
+            pages
+                .map(|page| (page.sent, page_entries(self.trace, page)))
+                .collect()
+        })
+    }
+
     /// The walks over the listing, each as its entries.
     pub fn listings(&self) -> &[Vec<Entry<'a>>] {
-        self.walks.get_or_init(|| {
-            let walks = self.trace.walks("skills/list").into_iter();
+        self.listings.get_or_init(|| {
+            let walks = self.walks("skills/list").iter();
             walks
                 .map(|pages| {
-                    pages
-                        .into_iter()
-                        .flat_map(|page| page_entries(self.trace, page))
-                        .collect()
+                    let entries = pages.iter().filter_map(|page| self.pages().get(&page.sent));
+                    entries.flatten().cloned().collect()
                 })
                 .collect()
         })
@@ -161,13 +176,12 @@ impl<'a> Evidence<'a> {
 
     /// The walks over the listing that came to their end; others have been judged for that.
     pub fn whole_listings(&self) -> Vec<&[Entry<'a>]> {
-        let pages = self.trace.walks("skills/list");
         let ended = |pages: &[&Exchange]| {
             pages.last().is_some_and(|last| {
                 !last.page.is_some_and(|page| page.cut) && self.trace.result(last).is_some()
             })
         };
-        let walks = self.listings().iter().zip(pages);
+        let walks = self.listings().iter().zip(self.walks("skills/list"));
         walks
             .filter(|(_, pages)| ended(pages))
             .map(|(walk, _)| walk.as_slice())
@@ -204,11 +218,35 @@ impl<'a> Evidence<'a> {
         got(self.trace, exchange)
     }
 
+    /// The children that the walks over directories show.
+    pub(super) fn children(&self) -> &[Child<'a>] {
+        self.children.get_or_init(|| children(self))
+    }
+
+    /// Resources as listings, directory reads and read results show them.
+    pub(super) fn shown(&self) -> &[Shown<'a>] {
+        self.shown.get_or_init(|| shown(self))
+    }
+
+    /// Directories that any manifest implies, by URI.
+    pub(super) fn implied(&self) -> &HashSet<Cow<'a, str>> {
+        self.implied.get_or_init(|| implied(self.entries()))
+    }
+
+    /// Directories that the manifests of the last walk over the listing imply, and those of skills
+    /// that are served without being listed, by URI.
+    pub(super) fn implied_last(&self) -> &HashSet<Cow<'a, str>> {
+        self.implied_last.get_or_init(|| {
+            let last = self.listings().last().into_iter().flatten();
+            implied(last.chain(super::retrieval::unlisted(self)))
+        })
+    }
+
     /// All files that were read, by URI; a file read twice has two.
     pub fn reads(&self) -> &HashMap<&'a str, Vec<Read<'a>>> {
         self.reads.get_or_init(|| {
             let mut reads: HashMap<&str, Vec<Read<'_>>> = HashMap::new();
-            for exchange in self.trace.calls("resources/read") {
+            for exchange in self.calls("resources/read") {
                 if let Some(read) = self.read_of(exchange) {
                     reads.entry(read.uri).or_default().push(read);
                 }
@@ -221,13 +259,14 @@ impl<'a> Evidence<'a> {
     /// the only one there is.
     pub fn read_of(&self, exchange: &'a Exchange) -> Option<Read<'a>> {
         let uri = exchange.uri()?;
-        let items = self.trace.result(exchange)?.get("contents")?.as_array()?;
+        let items = self.result(exchange)?.get("contents")?.as_array()?;
         let index = items
             .iter()
             .position(|item| item.get("uri").and_then(Value::as_str) == Some(uri))
             .or((items.len() == 1).then_some(0))?;
         Some(Read {
             uri,
+            value: &items[index],
             content: self.trace.contents(exchange).get(index)?,
             at: self
                 .trace
@@ -250,14 +289,20 @@ impl<'a> Evidence<'a> {
     }
 }
 
-fn index<'a>(
-    exchanges: impl Iterator<Item = (&'a str, &'a Exchange)>,
-) -> HashMap<&'a str, Vec<&'a Exchange>> {
-    let mut index: HashMap<&str, Vec<&Exchange>> = HashMap::new();
-    for (key, exchange) in exchanges {
-        index.entry(key).or_default().push(exchange);
+/// Directories that the manifests of these entries imply, by URI.
+fn implied<'e, 'a: 'e>(entries: impl IntoIterator<Item = &'e Entry<'a>>) -> HashSet<Cow<'a, str>> {
+    let mut implied = HashSet::new();
+    for entry in entries {
+        let Some(root) = entry.uri().and_then(uri::skill_root) else {
+            continue;
+        };
+        implied.insert(Cow::Borrowed(root));
+        for item in entry.items() {
+            let file = item.uri().into_iter();
+            implied.extend(file.flat_map(|file| uri::parent_dirs(root, file)));
+        }
     }
-    index
+    implied
 }
 
 fn page_entries<'a>(trace: &'a Trace, page: &'a Exchange) -> Vec<Entry<'a>> {
@@ -269,23 +314,17 @@ fn page_entries<'a>(trace: &'a Trace, page: &'a Exchange) -> Vec<Entry<'a>> {
         .into_iter()
         .flatten()
         .enumerate()
-        .map(|(index, value)| Entry {
-            value,
-            at: trace.place_at(page, &format!("/result/skills/{index}")),
-            index: Some(index),
-            exchange: page,
+        .map(|(index, value)| {
+            let at = trace.place_at(page, &format!("/result/skills/{index}"));
+            Entry::new(value, at, Some(index), page)
         })
         .collect()
 }
 
 fn got<'a>(trace: &'a Trace, exchange: &'a Exchange) -> Option<Entry<'a>> {
     let value = trace.result(exchange)?.get("skill")?;
-    Some(Entry {
-        value,
-        at: trace.place_at(exchange, "/result/skill"),
-        index: None,
-        exchange,
-    })
+    let at = trace.place_at(exchange, "/result/skill");
+    Some(Entry::new(value, at, None, exchange))
 }
 
 fn skillmd<'a>(uri: &'a str, read: &Read<'a>) -> Option<Skillmd<'a>> {
@@ -306,9 +345,11 @@ fn skillmd<'a>(uri: &'a str, read: &Read<'a>) -> Option<Skillmd<'a>> {
                 ErrorKind::Syntax => {
                     NoFrontmatter::Faulty(format!("the YAML does not parse: {error}"))
                 }
-                ErrorKind::Undecided => NoFrontmatter::Unknown,
+                ErrorKind::Undecided => {
+                    NoFrontmatter::Unknown(format!("the YAML was not read: {error}"))
+                }
             }),
-            Err(NoBlock::TooLong) => Err(NoFrontmatter::Unknown),
+            Err(why @ NoBlock::TooLong) => Err(NoFrontmatter::Unknown(why.to_string())),
             Err(why) => Err(NoFrontmatter::Faulty(why.to_string())),
         }
     };

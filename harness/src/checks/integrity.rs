@@ -1,6 +1,6 @@
 //! What entries promise against what is read. Sections "Integrity and Verification", "Frontmatter".
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -46,14 +46,21 @@ struct Promises<'a> {
     sizes: Vec<u64>,
 }
 
-fn promises<'a>(trace: &'a Evidence<'_>) -> BTreeMap<&'a str, Promises<'a>> {
-    let mut promises: BTreeMap<&str, Promises<'_>> = BTreeMap::new();
+/// The promises of each file, in the order in which the files are first named.
+fn promises<'a>(trace: &'a Evidence<'_>) -> Vec<(&'a str, Promises<'a>)> {
+    let mut promises: Vec<(&str, Promises<'_>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for item in trace.entries().iter().flat_map(Entry::items) {
         let Some(uri) = item.uri() else { continue };
-        let promise = promises.entry(uri).or_insert_with(|| Promises {
-            digests: Vec::new(),
-            sizes: Vec::new(),
+        let place = *places.entry(uri).or_insert_with(|| {
+            let nothing = Promises {
+                digests: Vec::new(),
+                sizes: Vec::new(),
+            };
+            promises.push((uri, nothing));
+            promises.len() - 1
         });
+        let promise = &mut promises[place].1;
         if let Some(digest) = item.digest()
             && !promise.digests.contains(&digest)
         {
@@ -70,19 +77,14 @@ fn promises<'a>(trace: &'a Evidence<'_>) -> BTreeMap<&'a str, Promises<'a>> {
 
 /// The bytes that can be compared: text in a charset of its own is left alone, since the file's
 /// bytes are then not the text's UTF-8.
-pub(super) fn comparable(trace: &Evidence<'_>, read: &Read<'_>) -> Option<(u64, [u8; 32])> {
+pub(super) fn comparable(read: &Read<'_>) -> Option<(u64, [u8; 32])> {
     let Body::Bytes {
         len, sha256, blob, ..
     } = read.content.body
     else {
         return None;
     };
-    let frame = trace.frames.get(read.at.frame.checked_sub(1)?)?;
-    let mime = frame
-        .json()?
-        .pointer(&read.at.pointer)?
-        .get("mimeType")
-        .and_then(Value::as_str);
+    let mime = read.value.get("mimeType").and_then(Value::as_str);
     let mime = mime.unwrap_or_default().to_ascii_lowercase();
     let charset = mime
         .split(';')
@@ -152,7 +154,7 @@ fn each_read(
     differs: impl Fn(u64, [u8; 32]) -> Option<(String, String)>,
 ) {
     for read in trace.reads().get(uri).into_iter().flatten() {
-        let Some((len, sha256)) = comparable(trace, read) else {
+        let Some((len, sha256)) = comparable(read) else {
             continue;
         };
         match differs(len, sha256) {

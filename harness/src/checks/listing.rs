@@ -84,7 +84,7 @@ pub(super) fn walk_ends(trace: &Evidence<'_>, method: &str) -> Judgement {
     let mut walks: BTreeMap<String, Vec<Judgement>> = BTreeMap::new();
     for pages in trace.walks(method) {
         let subject = subject_of(method, pages[0]);
-        let walk = walk_end(trace, &subject, &pages);
+        let walk = walk_end(trace, &subject, pages);
         walks.entry(subject).or_default().push(walk);
     }
     for (_, of_subject) in walks {
@@ -222,9 +222,14 @@ fn continues(a: &Entry<'_>, b: &Entry<'_>) -> bool {
     a.difference(&b).next().is_some() && b.difference(&a).next().is_some()
 }
 
-/// A cursor that the server never gave is refused.
+/// A cursor that the server never gave is refused. One that is cut short, or comes from another list,
+/// may be a good one by chance; refused in another way it is wrong.
 fn unknown_cursor(trace: &Evidence<'_>) -> Judgement {
-    refused(trace, "unknown-cursor")
+    let mut judgement = refused(trace, "unknown-cursor");
+    let damaged = refused(trace, "damaged-cursor");
+    judgement.examined += damaged.examined;
+    judgement.findings.extend(damaged.findings);
+    judgement
 }
 
 /// A cursor of another JSON type is refused.
@@ -243,7 +248,8 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
         return judgement;
     }
     for exchange in trace.named(name) {
-        if trace.error_code(exchange) == Some(INVALID_PARAMS) {
+        let answered = name == "damaged-cursor" && trace.result(exchange).is_some();
+        if answered || trace.error_code(exchange) == Some(INVALID_PARAMS) {
             judgement.holds();
         } else {
             let subject = match exchange.cursor() {
@@ -268,7 +274,7 @@ fn cursor_repeatable(trace: &Evidence<'_>) -> Judgement {
     let mut pages: HashMap<String, &Exchange> = HashMap::new();
     let walked: HashSet<String> = trace
         .walks(LIST)
-        .into_iter()
+        .iter()
         .flatten()
         .filter(|page| trace.result(page).is_some())
         .filter_map(|page| Some(page.cursor()?.to_string()))

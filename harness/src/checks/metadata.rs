@@ -1,6 +1,7 @@
 //! Metadata of skill resources, on whatever surface shows it: `resources/list`, directory reads,
 //! read results. Section "Resource Metadata".
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
@@ -18,7 +19,7 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-skillmd-metadata-name", |trace| {
         from_frontmatter(trace, "name")
     })
-    .after(&[SCHEMA]),
+    .after(&[SCHEMA, "sep-2640-directory-read-child-metadata"]),
     Check::server("sep-2640-skillmd-metadata-description", |trace| {
         from_frontmatter(trace, "description")
     })
@@ -36,7 +37,7 @@ const SCHEMA: &str = "sep-2640-schema-conforms";
 const RESERVED: &str = "io.modelcontextprotocol.skills/";
 
 /// A resource as one surface shows it.
-struct Shown<'a> {
+pub(super) struct Shown<'a> {
     uri: &'a str,
     value: &'a Value,
     exchange: &'a Exchange,
@@ -56,7 +57,8 @@ impl Shown<'_> {
     }
 }
 
-fn shown<'a>(trace: &'a Evidence<'_>) -> Vec<Shown<'a>> {
+/// Works out [`Evidence::shown`].
+pub(super) fn shown<'a>(trace: &Evidence<'a>) -> Vec<Shown<'a>> {
     let mut shown = Vec::new();
     let mut take = |exchange: &'a Exchange, member: &str, resource: bool| {
         let items = trace
@@ -76,11 +78,11 @@ fn shown<'a>(trace: &'a Evidence<'_>) -> Vec<Shown<'a>> {
         }
     };
     for method in ["resources/list", "resources/directory/read"] {
-        for exchange in trace.trace().calls(method) {
+        for exchange in trace.calls(method) {
             take(exchange, "resources", true);
         }
     }
-    for exchange in trace.trace().calls("resources/read") {
+    for exchange in trace.calls("resources/read") {
         take(exchange, "contents", false);
     }
     shown
@@ -100,8 +102,7 @@ fn by_uri<'a>(trace: &'a Evidence<'_>) -> BTreeMap<&'a str, &'a Entry<'a>> {
 /// SKILL.md is Markdown.
 fn mimetype(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let shown = shown(trace);
-    let surfaces = by_surface(&shown, |_| true);
+    let surfaces = by_surface(trace.shown(), |_| true);
     for (uri, _) in by_uri(trace) {
         let Some(surfaces) = surfaces.get(uri) else {
             continue;
@@ -144,8 +145,7 @@ fn by_surface<'s, 'a>(
 /// where the two differ. One surface that says it right is enough.
 fn from_frontmatter(trace: &Evidence<'_>, member: &str) -> Judgement {
     let mut judgement = Judgement::new();
-    let shown = shown(trace);
-    let surfaces = by_surface(&shown, |surface| surface.resource);
+    let surfaces = by_surface(trace.shown(), |surface| surface.resource);
     let mut in_files: HashMap<&str, Vec<&str>> = HashMap::new();
     for skillmd in trace.skillmds() {
         let text = skillmd
@@ -210,13 +210,13 @@ fn roots<'a>(trace: &'a Evidence<'_>) -> HashSet<&'a str> {
 fn meta_prefix(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     let roots = roots(trace);
-    for surface in shown(trace)
-        .iter()
-        .filter(|surface| is_skill_file(&roots, surface.uri))
-    {
+    for surface in trace.shown() {
         let Some(Value::Object(meta)) = surface.value.get("_meta") else {
             continue;
         };
+        if !is_skill_file(&roots, surface.uri) {
+            continue;
+        }
         let bare: Vec<&str> = meta
             .keys()
             .map(String::as_str)
@@ -249,7 +249,7 @@ fn reserved_prefix(trace: &Evidence<'_>) -> Judgement {
             .map(|(scheme, _)| scheme.to_ascii_lowercase())
     };
     let schemes: HashSet<String> = roots.iter().filter_map(|root| scheme(root)).collect();
-    for surface in &shown(trace) {
+    for surface in trace.shown() {
         let Some(Value::Object(meta)) = surface.value.get("_meta") else {
             continue;
         };
@@ -281,7 +281,7 @@ fn size_agrees(trace: &Evidence<'_>) -> Judgement {
             sizes.entry(uri).or_default().push(size);
         }
     }
-    for surface in shown(trace).iter().filter(|surface| surface.resource) {
+    for surface in trace.shown().iter().filter(|surface| surface.resource) {
         let (Some(size), Some(promised)) = (surface.value.get("size"), sizes.get(surface.uri))
         else {
             continue;
@@ -303,7 +303,7 @@ fn size_agrees(trace: &Evidence<'_>) -> Judgement {
 /// What `resources/list` shows inside a skill stands in its manifest.
 fn list_agrees(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    let mut files: HashSet<String> = HashSet::new();
+    let mut files: HashSet<Cow<'_, str>> = HashSet::new();
     let mut closed: HashSet<&str> = HashSet::new();
     for entry in trace.entries() {
         let Some(root) = entry.uri().and_then(uri::skill_root) else {

@@ -12,6 +12,7 @@ pub mod entries;
 pub mod entry;
 pub mod evidence;
 pub mod host;
+mod index;
 pub mod integrity;
 pub mod listing;
 pub mod metadata;
@@ -21,6 +22,8 @@ pub mod result;
 pub mod retrieval;
 pub mod robustness;
 pub mod root;
+#[cfg(test)]
+mod sample;
 pub mod schema;
 pub mod skillmd;
 

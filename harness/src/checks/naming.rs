@@ -1,12 +1,16 @@
 //! Names and URIs of skills and their files. Sections "Resource Mapping" and "Nested Skills".
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use serde_json::Value;
 
 use super::Check;
 use super::entries::{Entry, Item};
 use super::evidence::Evidence;
 use crate::model::{format, uri};
 use crate::verdict::Judgement;
+use crate::wire::trace::Place;
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
@@ -28,6 +32,8 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-resources-uri-within-skill", within),
     Check::server("sep-2640-resources-nested-completeness", nested_complete),
     Check::server("sep-2640-nested-digests-equal", digests_equal),
+    Check::server("sep-2640-uri-one-spelling", one_spelling)
+        .after(&["sep-2640-resources-uri-within-skill"]),
 ];
 
 /// Judges every entry that has a URI.
@@ -279,30 +285,102 @@ fn nested_complete(trace: &Evidence<'_>) -> Judgement {
 /// A file that stands in several entries of one listing has one digest and one size.
 fn digests_equal(trace: &Evidence<'_>) -> Judgement {
     trace.in_every_listing(|walk, judgement| {
-        let mut promised: HashMap<&str, (String, String)> = HashMap::new();
-        for entry in walk {
+        let subjects: Vec<String> = walk.iter().map(Entry::subject).collect();
+        let mut promised: HashMap<&str, (&str, &Item<'_>)> = HashMap::new();
+        let words = |item: &Item<'_>| {
+            let digest = item.digest().unwrap_or_default();
+            match item.size() {
+                Some(size) => format!("{digest}, {size} bytes"),
+                None => format!("{digest}, no size"),
+            }
+        };
+        for (entry, subject) in walk.iter().zip(&subjects) {
             for item in entry.items() {
                 let (Some(uri), Some(digest)) = (item.uri(), item.digest()) else {
                     continue;
                 };
-                let size = item
-                    .size()
-                    .map_or_else(|| "no size".to_owned(), |size| format!("{size} bytes"));
-                let promise = format!("{digest}, {size}");
                 match promised.get(uri) {
                     None => {
-                        promised.insert(uri, (entry.subject(), promise));
+                        promised.insert(uri, (subject, item));
                     }
-                    Some((holder, _)) if *holder == entry.subject() => {}
-                    Some((_, earlier)) if *earlier == promise => judgement.holds(),
+                    Some((holder, _)) if holder == subject => {}
+                    Some((_, earlier))
+                        if earlier.digest() == Some(digest) && earlier.size() == item.size() =>
+                    {
+                        judgement.holds();
+                    }
                     Some((holder, earlier)) => judgement.violated(
                         item.at(),
                         uri,
-                        format!("{earlier}, as in the entry of {holder}"),
-                        promise,
+                        format!("{}, as in the entry of {holder}", words(earlier)),
+                        words(item),
                     ),
                 }
             }
         }
     })
+}
+
+/// A file is written in one way wherever it is named: in entries, manifests, directory results and
+/// `resources/list`.
+fn one_spelling(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    let mut spellings = Spellings::default();
+    // What was asked for in a spelling of ours may be answered in it.
+    let own = trace.entries().iter().filter(|entry| {
+        let name = entry.exchange.name.as_deref();
+        !matches!(name, Some("get-named" | "root-skill"))
+    });
+    for entry in own {
+        let items = entry.items();
+        let files = items
+            .iter()
+            .filter_map(|item| Some((item.uri()?, Some(item))));
+        for (uri, item) in entry.uri().map(|uri| (uri, None)).into_iter().chain(files) {
+            let at = || item.map_or_else(|| entry.at.clone(), Item::at);
+            spellings.compare(&mut judgement, uri, at);
+        }
+    }
+    for method in ["resources/list", "resources/directory/read"] {
+        for exchange in trace.calls(method) {
+            let items = trace
+                .result(exchange)
+                .and_then(|result| result.get("resources"))
+                .and_then(Value::as_array);
+            for (index, item) in items.into_iter().flatten().enumerate() {
+                let Some(uri) = item.get("uri").and_then(Value::as_str) else {
+                    continue;
+                };
+                let at = || trace.place_at(exchange, &format!("/result/resources/{index}"));
+                spellings.compare(&mut judgement, uri, at);
+            }
+        }
+    }
+    judgement
+}
+
+/// The spellings of URIs that were seen.
+#[derive(Default)]
+struct Spellings<'a> {
+    seen: HashSet<&'a str>,
+    first: HashMap<Cow<'a, str>, &'a str>,
+}
+
+impl<'a> Spellings<'a> {
+    fn compare(&mut self, judgement: &mut Judgement, uri: &'a str, at: impl Fn() -> Place) {
+        if !self.seen.insert(uri) {
+            judgement.holds();
+            return;
+        }
+        // What is no URI at all is judged by `sep-2640-uri-valid`.
+        let Some(normal) = uri::normalize(uri) else {
+            return;
+        };
+        match self.first.get(&normal) {
+            None => {
+                self.first.insert(normal, uri);
+            }
+            Some(first) => judgement.violated(at().child(&[&"uri"]), uri, *first, uri),
+        }
+    }
 }

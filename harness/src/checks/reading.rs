@@ -1,13 +1,16 @@
 //! `resources/read` of skill files. Section "Reading Skill Content".
 
+use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
-use super::Check;
 use super::entries::{Entry, Item, describe};
 use super::evidence::Evidence;
 use super::result::asks_for_input;
+use super::retrieval::unlisted;
+use super::{Check, conversation};
 use crate::model::uri;
 use crate::verdict::Judgement;
 use crate::wire::content::Body;
@@ -23,26 +26,38 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-read-content-for-uri", content_for_uri),
     Check::server("sep-2640-read-single-content", single_content),
     Check::server("sep-2640-read-content-wellformed", content_wellformed),
-    Check::server("sep-2640-read-unknown-file-invalid-params", unknown_file).after(&[
+    Check::server(UNKNOWN, unknown_file).after(&[
         "sep-2640-read-no-empty-contents",
         "sep-2640-error-wellformed",
     ]),
+    Check::server("sep-2640-read-hostile-uri", hostile_uri).after(&[UNKNOWN]),
     Check::server("sep-2640-read-malformed-params", malformed_params)
         .after(&["sep-2640-error-wellformed"]),
     Check::server("sep-2640-read-traversal", traversal),
     Check::server("sep-2640-file-mimetype", file_mimetype),
 ];
 
+const UNKNOWN: &str = "sep-2640-read-unknown-file-invalid-params";
 /// The name of the exchanges that read what entries name.
 const READ_FILE: &str = "read-file";
 
-/// URIs of listed skills; only those that the last walk still lists need to be there.
-fn still_listed<'a>(trace: &'a Evidence<'_>) -> (HashSet<&'a str>, HashSet<&'a str>) {
+/// Whether this reads what entries name, also where that is the first thing on a connection.
+fn is_of_file(exchange: &Exchange) -> bool {
+    matches!(
+        exchange.name.as_deref(),
+        Some(READ_FILE | "first-on-connection")
+    )
+}
+
+/// URIs of skills and of their files. Of what was ever listed, only what the last walk still lists
+/// needs to be there.
+fn still_served<'a>(trace: &'a Evidence<'_>) -> (HashSet<&'a str>, HashSet<&'a str>) {
     let last = trace.listings().last().map_or(&[][..], Vec::as_slice);
-    let skills: HashSet<&str> = last.iter().filter_map(Entry::uri).collect();
-    let files = last
+    let served: Vec<&Entry<'_>> = last.iter().chain(unlisted(trace)).collect();
+    let skills: HashSet<&str> = served.iter().filter_map(|entry| entry.uri()).collect();
+    let files = served
         .iter()
-        .flat_map(Entry::items)
+        .flat_map(|entry| entry.items())
         .filter_map(|item| item.uri())
         .collect();
     (skills, files)
@@ -50,13 +65,13 @@ fn still_listed<'a>(trace: &'a Evidence<'_>) -> (HashSet<&'a str>, HashSet<&'a s
 
 /// Every SKILL.md that an entry names reads back.
 fn skillmd_required(trace: &Evidence<'_>) -> Judgement {
-    let (skills, _) = still_listed(trace);
+    let (skills, _) = still_served(trace);
     reads_back(trace, |uri| skills.contains(uri))
 }
 
 /// Every other file of the manifests reads back.
 fn resources_readable(trace: &Evidence<'_>) -> Judgement {
-    let (skills, files) = still_listed(trace);
+    let (skills, files) = still_served(trace);
     reads_back(trace, |uri| files.contains(uri) && !skills.contains(uri))
 }
 
@@ -113,9 +128,7 @@ fn no_empty_contents(trace: &Evidence<'_>) -> Judgement {
 /// An item carries the URI that was asked for.
 fn content_for_uri(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for (exchange, result) in
-        results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE))
-    {
+    for (exchange, result) in results(trace).filter(|(exchange, _)| is_of_file(exchange)) {
         let (Some(items), Some(asked)) = (contents(result), exchange.uri()) else {
             continue;
         };
@@ -148,9 +161,7 @@ fn content_for_uri(trace: &Evidence<'_>) -> Judgement {
 /// A file is one item.
 fn single_content(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for (exchange, result) in
-        results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE))
-    {
+    for (exchange, result) in results(trace).filter(|(exchange, _)| is_of_file(exchange)) {
         match contents(result).map(Vec::len) {
             Some(1) => judgement.holds(),
             Some(count) if count > 1 => judgement.violated(
@@ -212,16 +223,61 @@ fn unknown_file(trace: &Evidence<'_>) -> Judgement {
         match trace.error_code(exchange) {
             Some(INVALID_PARAMS) => judgement.holds(),
             Some(RESOURCE_NOT_FOUND) if legacy => judgement.holds(),
-            _ => judgement.violated(
-                trace.place(exchange),
-                exchange.subject(),
-                if legacy {
-                    "error -32602 or -32002"
-                } else {
-                    "error -32602"
-                },
-                trace.outcome(exchange).words(),
-            ),
+            code => {
+                let expected = not_found(trace);
+                judgement.violated(
+                    trace.place(exchange),
+                    exchange.subject(),
+                    expected,
+                    trace.outcome(exchange).words(),
+                );
+                if let Some(code) = code {
+                    judgement.because(other_code(code));
+                }
+            }
+        }
+    }
+    judgement
+}
+
+/// The error for a URI that names nothing.
+fn not_found(trace: &Evidence<'_>) -> &'static str {
+    match trace.revision {
+        Revision::Legacy => "error -32602 or -32002",
+        Revision::Modern => "error -32602",
+    }
+}
+
+/// A server that has one wrong error for all URIs that name nothing has one fault.
+fn other_code(code: i64) -> String {
+    format!("resources/read: error {code} in place of -32602")
+}
+
+/// A URI that is no good is refused like any other that names nothing.
+fn hostile_uri(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for exchange in trace.named("read-hostile") {
+        match trace.outcome(exchange) {
+            Outcome::Error(error) if error.code == Some(INVALID_PARAMS) => judgement.holds(),
+            Outcome::Error(error)
+                if error.code == Some(RESOURCE_NOT_FOUND) && trace.revision == Revision::Legacy =>
+            {
+                judgement.holds();
+            }
+            // The URI stands in a header as well, which HTTP itself may turn away.
+            Outcome::NoRpc(Some(400..=499)) => judgement.holds(),
+            Outcome::Lost if trace.transport == Transport::Http => {}
+            other => {
+                judgement.violated(
+                    trace.place(exchange),
+                    exchange.subject(),
+                    not_found(trace),
+                    other.words(),
+                );
+                if let Some(code) = trace.error_code(exchange) {
+                    judgement.because(other_code(code));
+                }
+            }
         }
     }
     judgement
@@ -234,7 +290,7 @@ fn malformed_params(trace: &Evidence<'_>) -> Judgement {
     let headers = trace.transport == Transport::Http;
     for exchange in trace.named("read-malformed") {
         match trace.error_code(exchange) {
-            Some(INVALID_PARAMS) => judgement.holds(),
+            _ if conversation::refuses_params(trace, exchange) => judgement.holds(),
             Some(HEADER_MISMATCH) if headers => {}
             _ => judgement.violated(
                 trace.place(exchange),
@@ -251,24 +307,21 @@ fn malformed_params(trace: &Evidence<'_>) -> Judgement {
 fn traversal(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     // Bytes that are served anyway are not from outside, whatever way led to them.
-    let mut known: BTreeSet<String> = trace
-        .entries()
-        .iter()
-        .flat_map(Entry::items)
-        .filter_map(|item: Item<'_>| item.digest().map(str::to_owned))
-        .collect();
-    known.extend(
-        trace
+    let known = LazyCell::new(|| -> HashSet<Cow<'_, str>> {
+        let items = trace.entries().iter().flat_map(Entry::items);
+        let named = items.filter_map(Item::digest).map(Cow::Borrowed);
+        let read = trace
             .named(READ_FILE)
             .flat_map(|exchange| trace.contents(exchange))
-            .filter_map(|content| content.digest()),
-    );
+            .filter_map(|content| content.digest());
+        named.chain(read.map(Cow::Owned)).collect()
+    });
     for exchange in trace.named("traversal") {
         let foreign = trace
             .contents(exchange)
             .iter()
             .filter_map(|content| content.digest())
-            .find(|digest| !known.contains(digest));
+            .find(|digest| !known.contains(digest.as_str()));
         match foreign {
             None => judgement.holds(),
             Some(digest) => judgement.violated(
@@ -285,9 +338,7 @@ fn traversal(trace: &Evidence<'_>) -> Judgement {
 /// What is not text is not announced as text.
 fn file_mimetype(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for (exchange, result) in
-        results(trace).filter(|(exchange, _)| exchange.name.as_deref() == Some(READ_FILE))
-    {
+    for (exchange, result) in results(trace).filter(|(exchange, _)| is_of_file(exchange)) {
         let items = contents(result).into_iter().flatten();
         for (index, (item, content)) in items.zip(trace.contents(exchange)).enumerate() {
             let Some(mime) = item.get("mimeType").and_then(Value::as_str) else {

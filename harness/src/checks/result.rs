@@ -172,8 +172,8 @@ fn scope_consistent(trace: &Evidence<'_>) -> Judgement {
     for method in ["skills/list", "resources/list"] {
         for pages in trace.walks(method) {
             let scopes: Vec<(&Exchange, &str)> = pages
-                .into_iter()
-                .filter_map(|page| Some((page, trace.result(page)?.get("cacheScope")?.as_str()?)))
+                .iter()
+                .filter_map(|page| Some((*page, trace.result(page)?.get("cacheScope")?.as_str()?)))
                 .collect();
             let Some((_, first)) = scopes.first() else {
                 continue;

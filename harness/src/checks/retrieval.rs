@@ -59,8 +59,17 @@ const PROBE_AFTER: &[&str] = &[UNKNOWN];
 /// Statuses with which HTTP itself may turn away what is too long.
 const TOO_LONG: [u16; 3] = [413, 414, 431];
 
+/// Names of the calls for skills that the listing has.
+const OF_LISTED: [&str; 2] = ["get-listed", "first-on-connection"];
+
+/// Calls for skills that the listing has.
+fn of_listed<'e, 'a>(trace: &'e Evidence<'a>) -> impl Iterator<Item = &'a Exchange> + use<'e, 'a> {
+    let named = OF_LISTED.iter().flat_map(|name| trace.named(name));
+    named.filter(|exchange| exchange.method == GET)
+}
+
 /// Well-formed calls, for which "method not found" cannot be the answer of a server that has it.
-fn well_formed<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = &'a Exchange> {
+fn well_formed<'a>(trace: &Evidence<'a>) -> impl Iterator<Item = &'a Exchange> {
     trace.calls(GET).filter(|exchange| {
         matches!(
             exchange.name.as_deref(),
@@ -108,6 +117,27 @@ fn answers_listed(trace: &Evidence<'_>) -> Judgement {
     judgement
 }
 
+/// The entries of skills that the user named and no listing has: they are served all the same.
+pub(super) fn unlisted<'e, 'a>(trace: &'e Evidence<'a>) -> Vec<&'e Entry<'a>> {
+    let listed: BTreeSet<&str> = trace
+        .listings()
+        .iter()
+        .flatten()
+        .filter_map(Entry::uri)
+        .collect();
+    let named = trace.entries().iter().filter(|entry| {
+        entry.exchange.name.as_deref() == Some("get-named")
+            // The entry of another skill is judged by `sep-2640-skills-get-uri-echo`.
+            && match (entry.uri(), entry.exchange.uri()) {
+                (Some(uri), Some(asked)) => uri == asked || uri::equivalent(uri, asked),
+                _ => false,
+            }
+    });
+    named
+        .filter(|entry| entry.uri().is_some_and(|uri| !listed.contains(uri)))
+        .collect()
+}
+
 /// Skills that the user named are answered, listed or not.
 fn answers_unlisted(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
@@ -153,10 +183,10 @@ fn entry_shape(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
     for (exchange, result) in results(trace) {
         // What a probe should have been refused for is judged there.
-        if exchange
+        if !exchange
             .name
             .as_deref()
-            .is_none_or(|name| !name.starts_with("get-listed") && name != "get-named")
+            .is_some_and(|name| name == "get-named" || OF_LISTED.contains(&name))
         {
             continue;
         }
@@ -193,7 +223,7 @@ fn no_cursor(trace: &Evidence<'_>) -> Judgement {
 /// The entry is that of the skill that was asked for.
 fn uri_echo(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for exchange in trace.named("get-listed").chain(trace.named("get-named")) {
+    for exchange in of_listed(trace).chain(trace.named("get-named")) {
         let (Some(entry), Some(asked)) = (trace.got(exchange), exchange.uri()) else {
             continue;
         };
@@ -221,7 +251,7 @@ fn equals_list(trace: &Evidence<'_>) -> Judgement {
             listed.entry(uri).or_default().push(entry);
         }
     }
-    for exchange in trace.named("get-listed") {
+    for exchange in of_listed(trace) {
         let (Some(got), Some(asked)) = (trace.got(exchange), exchange.uri()) else {
             continue;
         };
@@ -252,24 +282,18 @@ fn equals_list(trace: &Evidence<'_>) -> Judgement {
 /// The first difference between a listed entry and the one from `skills/get`: where, and both
 /// sides. The order of files and of members does not matter.
 fn differs(listed: &Entry<'_>, got: &Entry<'_>) -> Option<(String, String, String)> {
-    let member = |entry: &Entry<'_>, name: &str| entry.value.get(name).cloned();
-    let (a, b) = (member(listed, "frontmatter"), member(got, "frontmatter"));
-    if !same_json(a.as_ref(), b.as_ref()) {
-        return Some((
-            "/frontmatter".into(),
-            describe(a.as_ref()),
-            describe(b.as_ref()),
-        ));
+    let both = |name: &str| (listed.value.get(name), got.value.get(name));
+    let (a, b) = both("frontmatter");
+    if !same_json(a, b) {
+        return Some(("/frontmatter".into(), describe(a), describe(b)));
     }
-    let (a, b) = (member(listed, "resources"), member(got, "resources"));
-    let (Some(Value::Array(a_items)), Some(Value::Array(b_items))) = (&a, &b) else {
-        return (!same_json(a.as_ref(), b.as_ref())).then(|| {
-            (
-                "/resources".into(),
-                describe(a.as_ref()),
-                describe(b.as_ref()),
-            )
-        });
+    let (a, b) = both("resources");
+    if a == b {
+        // Nearly always; what follows takes longer.
+        return None;
+    }
+    let (Some(Value::Array(a_items)), Some(Value::Array(b_items))) = (a, b) else {
+        return (!same_json(a, b)).then(|| ("/resources".into(), describe(a), describe(b)));
     };
     let key = |item: &Value| {
         let member = |name: &str| item.get(name).map_or_else(String::new, Value::to_string);
@@ -334,7 +358,7 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
         match trace.outcome(exchange) {
             // Generated on demand, any valid name may be a skill: the entry then says so.
             Outcome::Result(_) if name == "absent-skill" && is_generated(trace, exchange) => {}
-            Outcome::Error(error) if error.code == Some(INVALID_PARAMS) => judgement.holds(),
+            Outcome::Error(_) if conversation::refuses_params(trace, exchange) => judgement.holds(),
             Outcome::NoRpc(Some(status)) if TOO_LONG.contains(&status) => judgement.holds(),
             other => {
                 judgement.violated(

@@ -17,6 +17,7 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-error-informative", error_informative),
     Check::server("sep-2640-error-leaks", error_leaks),
     Check::server("sep-2640-http-unknown-method", http_unknown_method),
+    Check::server("sep-2640-http-envelope", http_envelope),
     Check::server("sep-2640-notification-silent", notification_silent),
     Check::server("sep-2640-alive-after-malformed", alive),
     Check::server("sep-2640-frame-duplicate-keys", duplicate_keys),
@@ -83,15 +84,14 @@ fn error_fault(error: &Value) -> Option<(&'static str, &'static str, String)> {
 /// An error that stands in the place of the result's own members.
 pub(super) fn error_inside(result: &Value) -> Option<&Value> {
     let result = result.as_object()?;
+    let error = result.get("error")?;
     let others = result.keys().any(|key| {
         !matches!(
             key.as_str(),
             "error" | "resultType" | "_meta" | "ttlMs" | "cacheScope"
         )
     });
-    result
-        .get("error")
-        .filter(|error| !others && error.get("code").is_some())
+    (!others && error.get("code").is_some()).then_some(error)
 }
 
 fn errors<'a>(trace: &'a Evidence<'_>) -> impl Iterator<Item = (&'a Exchange, &'a Value, &'a str)> {
@@ -219,9 +219,46 @@ fn http_unknown_method(trace: &Evidence<'_>) -> Judgement {
     judgement
 }
 
+/// Over HTTP an answer comes as JSON or as an event stream, and a result with a status of success.
+fn http_envelope(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for (exchange, answer) in answers(trace) {
+        let Some(envelope) = trace
+            .answer(exchange)
+            .and_then(|frame| frame.envelope.as_ref())
+        else {
+            continue;
+        };
+        let success = (200..300).contains(&envelope.status);
+        let kind = envelope.content_type.as_deref();
+        // What HTTP itself, or a proxy, says with another status may come in any form.
+        let fault = if !success && answer.contains_key("result") {
+            Some((
+                "a status of success with a result",
+                format!("HTTP {}", envelope.status),
+            ))
+        } else if success && !matches!(kind, Some("application/json" | "text/event-stream")) {
+            Some((
+                "Content-Type application/json or text/event-stream",
+                kind.unwrap_or("none").to_owned(),
+            ))
+        } else {
+            None
+        };
+        match fault {
+            None => judgement.holds(),
+            Some((expected, actual)) => {
+                judgement.violated(trace.place(exchange), &exchange.method, expected, actual);
+            }
+        }
+    }
+    judgement
+}
+
 /// What carries no id is not answered.
 fn notification_silent(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
+    let late = late_answer(trace);
     for exchange in trace.named("notification-form") {
         let answered = match trace.outcome(exchange) {
             Outcome::Result(_) => trace.answer(exchange).map(|_| trace.place(exchange)),
@@ -238,20 +275,69 @@ fn notification_silent(trace: &Evidence<'_>) -> Judgement {
                 }),
         };
         match answered {
-            None => judgement.holds(),
-            Some(at) => {
-                let frame = &trace.frames[at.frame - 1];
-                let actual = frame.json().map_or_else(String::new, Value::to_string);
-                judgement.violated(
-                    at,
-                    format!("{} without an id", exchange.method),
-                    "no answer to a message without an id",
-                    shorten(&actual, 120),
-                );
-            }
+            None if late.is_none() => judgement.holds(),
+            None => {}
+            Some(at) => answered_notification(
+                trace,
+                &mut judgement,
+                at,
+                format!("{} without an id", exchange.method),
+            ),
         }
     }
+    if let Some(at) = late.filter(|_| judgement.findings.is_empty()) {
+        let subject = "messages without an id".to_owned();
+        answered_notification(trace, &mut judgement, at, subject);
+    }
     judgement
+}
+
+fn answered_notification(
+    trace: &Evidence<'_>,
+    judgement: &mut Judgement,
+    at: Place,
+    subject: String,
+) {
+    let frame = &trace.frames[at.frame - 1];
+    let actual = frame.json().map_or_else(String::new, Value::to_string);
+    judgement.violated(
+        at,
+        subject,
+        "no answer to a message without an id",
+        shorten(&actual, 120),
+    );
+}
+
+/// An answer without an id that belongs to nothing, between the first message without an id and the
+/// first bytes that are no message: only a message without an id can be meant.
+fn late_answer(trace: &Evidence<'_>) -> Option<Place> {
+    let first = trace.named("notification-form").next()?.sent;
+    let raw = trace
+        .exchanges
+        .iter()
+        .filter(|exchange| exchange.form == Form::Raw && exchange.sent > first)
+        .map(|exchange| exchange.sent);
+    let last = raw.min().unwrap_or(trace.frames.len());
+    let owned = |index: usize| {
+        trace
+            .exchanges
+            .iter()
+            .any(|exchange| exchange.answer == Some(index) || exchange.extra.contains(&index))
+    };
+    let orphan = (first..last).find(|index| {
+        let frame = &trace.frames[*index];
+        let message = frame
+            .json()
+            .filter(|_| frame.direction == Direction::Received);
+        matches!(
+            message.map(jsonrpc::kind),
+            Some(Kind::Response { id: None })
+        ) && !owned(*index)
+    })?;
+    Some(Place {
+        frame: orphan + 1,
+        pointer: String::new(),
+    })
 }
 
 fn refused_post(trace: &Evidence<'_>, exchange: &Exchange) -> bool {

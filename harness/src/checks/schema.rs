@@ -170,47 +170,14 @@ fn owner<'a>(instance: &'a Value, mut pointer: &str) -> Option<&'a str> {
 mod tests {
     use std::time::Instant;
 
-    use bytes::Bytes;
-
+    use super::super::sample;
     use super::*;
-    use crate::wire::frame::{Direction, Frame};
     use crate::wire::trace::Trace;
-    use crate::wire::{Revision, Transport};
 
     fn trace(answers: &[(&str, Value)]) -> Trace {
-        let mut trace = Trace {
-            revision: Revision::Modern,
-            transport: Transport::Stdio,
-            frames: Vec::new(),
-            exchanges: Vec::new(),
-            sampled: false,
-            disk: None,
-        };
+        let mut trace = sample::trace();
         for (method, answer) in answers {
-            for (direction, message) in [
-                (Direction::Sent, &json!({"method": method})),
-                (Direction::Received, answer),
-            ] {
-                let bytes = Bytes::from(message.to_string());
-                trace
-                    .frames
-                    .push(Frame::new(0, direction, Transport::Stdio, None, bytes));
-            }
-            let sent = trace.frames.len() - 2;
-            trace.exchanges.push(Exchange {
-                sent,
-                answer: Some(sent + 1),
-                extra: Vec::new(),
-                unanswered: None,
-                form: Form::Request,
-                method: (*method).to_owned(),
-                params: None,
-                scenario: String::new(),
-                name: None,
-                page: None,
-                alive_after: None,
-                superseded: false,
-            });
+            trace.add(None, method, Value::Null, answer);
         }
         trace
     }

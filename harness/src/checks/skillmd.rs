@@ -10,6 +10,8 @@ use crate::verdict::Judgement;
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
     Check::server(FRONTMATTER, opens_with_frontmatter),
+    Check::server("sep-2640-skillmd-frontmatter-undisputed", undisputed),
+    Check::server("sep-2640-skillmd-frontmatter-unique-keys", unique_keys),
     Check::server("sep-2640-format-name-required", |trace| {
         required(trace, "name")
     })
@@ -47,10 +49,42 @@ fn opens_with_frontmatter(trace: &Evidence<'_>) -> Judgement {
                     why,
                 );
             }
-            Err(NoFrontmatter::Unknown) => {}
+            Err(NoFrontmatter::Unknown(_)) => {}
         }
     }
     judgement
+}
+
+/// The frontmatter can be read here too: what cannot is not judged any further.
+fn undisputed(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    for skillmd in trace.skillmds() {
+        match &skillmd.frontmatter {
+            Ok(_) => judgement.holds(),
+            // Judged by `sep-2640-skillmd-frontmatter`.
+            Err(NoFrontmatter::Faulty(_)) => {}
+            Err(NoFrontmatter::Unknown(why)) => judgement.violated(
+                skillmd.at.clone(),
+                skillmd.uri,
+                "frontmatter that every YAML reader takes; this one is not judged any further",
+                why,
+            ),
+        }
+    }
+    judgement
+}
+
+/// No mapping of the frontmatter has a key twice.
+fn unique_keys(trace: &Evidence<'_>) -> Judgement {
+    field(trace, |document, _| {
+        Some(match document.duplicate_keys.as_slice() {
+            [] => Ok(()),
+            keys => Err((
+                "each key once in a mapping".into(),
+                format!("again: {}", keys.join(", ")),
+            )),
+        })
+    })
 }
 
 /// Judges one field of every frontmatter; `None` counts for nothing.

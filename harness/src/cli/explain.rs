@@ -79,25 +79,25 @@ fn known() -> Vec<&'static str> {
     ids
 }
 
-/// The ids that are a few edits away, then those that have the text in them.
+/// The ids that have the text in them, then those that are a few edits away.
 fn closest(id: &str, known: &[&str]) -> Vec<String> {
     let wanted = id.to_lowercase();
     let wanted = wanted.strip_prefix(PREFIX).unwrap_or(&wanted);
-    let mut ranked: Vec<(usize, &str)> = known
+    let mut ranked: Vec<(bool, usize, &str)> = known
         .iter()
         .filter_map(|known| {
             let name = known.strip_prefix(PREFIX).unwrap_or(known);
             let distance = strsim::damerau_levenshtein(wanted, name);
             let near = distance <= name.len().max(wanted.len()) / 3;
             let within = wanted.len() >= 3 && name.contains(wanted);
-            (near || within).then_some((distance, *known))
+            (near || within).then_some((!within, distance, *known))
         })
         .collect();
     ranked.sort_unstable();
     ranked
         .into_iter()
         .take(OFFERED)
-        .map(|(_, id)| id.to_owned())
+        .map(|(.., id)| id.to_owned())
         .collect()
 }
 

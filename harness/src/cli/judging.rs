@@ -298,8 +298,9 @@ fn read(path: &PathBuf) -> Result<(String, String), String> {
 ///
 /// How the process should exit if the user interrupted the run, or if there is no runtime.
 pub fn run_until_interrupted<T>(run: impl Future<Output = T>) -> Result<T, Exit> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    // One thread: an answer is taken in where it is waited for. To wake another thread for it takes
+    // longer than all else that the harness does for a request.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| {

@@ -54,8 +54,13 @@ enum Command {
     Reference(reference::ReferenceArgs),
 }
 
-/// Parses the arguments of the process and does what they say.
+/// Parses the arguments of the process and does what they say. A panic, which has told of itself on
+/// standard error, is a fault of the harness.
 pub fn main() -> ExitCode {
+    std::panic::catch_unwind(run).unwrap_or_else(|_| Exit::Harness.into())
+}
+
+fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Server(args) => server::run(&args).into(),
         Command::Host(args) => host::run(&args).into(),

@@ -1,6 +1,8 @@
 //! `reference`: runs the built-in reference implementations.
 
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use sep2640_reference::{
@@ -132,12 +134,15 @@ fn server(args: ReferenceServerArgs) -> Exit {
         generate: args.generate,
     });
     let server = match server {
-        Ok(server) => server,
+        Ok(server) => Arc::new(server),
         Err(error) => {
             eprintln!("error: {error}");
             return Exit::Usage;
         }
     };
+    // The process ends with the server: to take a large tree apart first would only keep the client
+    // waiting that stops it.
+    let _server = ManuallyDrop::new(Arc::clone(&server));
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,

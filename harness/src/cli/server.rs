@@ -134,6 +134,7 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
         protocols: args.protocol,
         limits: Limits {
             timeout: args.timeout,
+            bytes: args.judging.transcript.is_some(),
             ..Limits::default()
         },
         bounds: Bounds {
@@ -233,7 +234,7 @@ fn target(args: &ServerArgs) -> Result<(TargetSpec, TargetDescription, Vec<Strin
 }
 
 /// The scenarios that exercise one of the checks, and those that they build on, in their order.
-fn needed(checks: &[&'static Check]) -> Vec<&'static Scenario> {
+pub fn needed(checks: &[&'static Check]) -> Vec<&'static Scenario> {
     let all = scenario::built_in();
     let mut wanted: Vec<&str> = Vec::new();
     let exercises = |scenario: &&Scenario| {

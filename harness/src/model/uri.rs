@@ -4,10 +4,13 @@
 //! `/SKILL.md`; the first segment after `//` is the authority of the URI, and where there is no
 //! prefix the name itself stands there.
 
+use std::borrow::Cow;
+
 use fluent_uri::{ParseError, ParseErrorKind, Uri};
 use percent_encoding::percent_decode_str;
 
 mod parts;
+mod plain;
 
 use parts::{Parts, is_dot_segment, is_unreserved};
 
@@ -20,6 +23,9 @@ const ENTRY_SUFFIX: &str = "/SKILL.md";
 ///
 /// Says where the URI goes wrong (byte offset) and with what character.
 pub fn check(uri: &str) -> Result<(), String> {
+    if plain::is_plain(uri) {
+        return Ok(());
+    }
     match Uri::parse(uri) {
         Ok(_) => Ok(()),
         Err(error) => Err(words(uri, error, 0)),
@@ -55,6 +61,14 @@ impl Faults {
 /// counts twice, as `first` and as `name_on`; something like `NAME:80`, a valid authority that
 /// is no registered name, is a fault of `first` alone.
 pub fn faults(uri: &str, root: &str) -> Faults {
+    if uri.starts_with(root) && plain::is_plain(uri) {
+        return Faults::default();
+    }
+    faults_of_any(uri, root)
+}
+
+/// The same, for URIs of any kind.
+fn faults_of_any(uri: &str, root: &str) -> Faults {
     let mut faults = Faults::default();
     let (Some(start), Some(root_start)) = (authority_start(uri), authority_start(root)) else {
         faults.name_on = check(uri).err();
@@ -96,8 +110,11 @@ pub fn faults(uri: &str, root: &str) -> Faults {
 /// Scheme and host in lower case, percent-escapes in upper case or, where they hide an
 /// unreserved character, resolved; dot segments removed, in plain and in escaped spelling.
 /// An empty path stays empty, and nothing is done that only some schemes allow.
-pub fn normalize(uri: &str) -> Option<String> {
-    Some(Parts::of(uri)?.to_uri())
+pub fn normalize(uri: &str) -> Option<Cow<'_, str>> {
+    if plain::is_plain(uri) {
+        return Some(Cow::Borrowed(uri));
+    }
+    Some(Cow::Owned(Parts::of(uri)?.to_uri()))
 }
 
 /// Whether both are URIs with the same normal form.
@@ -144,15 +161,21 @@ pub fn within(root: &str, uri: &str) -> Result<(), String> {
 /// `root/a/b/file` these are `root`, `root/a` and `root/a/b`.
 ///
 /// Empty when the file is not inside. The spelling is that of `root` and of the file.
-pub fn parent_dirs(root: &str, file_uri: &str) -> Vec<String> {
+pub fn parent_dirs<'a>(root: &'a str, file_uri: &'a str) -> Vec<Cow<'a, str>> {
     let Ok(normal) = relative(root, file_uri) else {
         return Vec::new();
     };
-    let spelled = below(root, file_uri).filter(|rest| !rest.split('/').any(is_dot_segment));
-    let path = spelled.unwrap_or(&normal);
-    let mut dirs = vec![root.to_owned()];
-    for (at, _) in path.match_indices('/') {
-        dirs.push(format!("{root}/{}", &path[..at]));
+    let mut dirs = vec![Cow::Borrowed(root)];
+    match below(root, file_uri).filter(|rest| !rest.split('/').any(is_dot_segment)) {
+        Some(spelled) => {
+            let start = file_uri.len() - spelled.len();
+            let ends = spelled.match_indices('/').map(|(at, _)| start + at);
+            dirs.extend(ends.map(|end| Cow::Borrowed(&file_uri[..end])));
+        }
+        None => {
+            let ends = normal.match_indices('/').map(|(at, _)| at);
+            dirs.extend(ends.map(|end| Cow::Owned(format!("{root}/{}", &normal[..end]))));
+        }
     }
     dirs
 }
@@ -170,12 +193,20 @@ pub fn child_segment<'a>(dir: &str, child: &'a str) -> Option<&'a str> {
 }
 
 /// The part of `uri` below `root`, in normal form.
-fn relative(root: &str, uri: &str) -> Result<String, String> {
+fn relative<'a>(root: &str, uri: &'a str) -> Result<Cow<'a, str>, String> {
+    match plain::relative(root, uri) {
+        Some(rest) => Ok(Cow::Borrowed(rest)),
+        None => relative_of_any(root, uri).map(Cow::Owned),
+    }
+}
+
+/// The same, for URIs of any kind.
+fn relative_of_any(root: &str, uri: &str) -> Result<String, String> {
     let Some(root_parts) = Parts::of(root) else {
         // A root of one segment, above which no `..` can climb unnoticed.
         const STAND_IN: &str = "x://h";
         return match below(root, uri) {
-            Some(rest) => relative(STAND_IN, &format!("{STAND_IN}/{rest}")),
+            Some(rest) => relative_of_any(STAND_IN, &format!("{STAND_IN}/{rest}")),
             None => Err("does not start with the skill's root".to_owned()),
         };
     };

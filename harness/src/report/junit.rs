@@ -112,7 +112,14 @@ fn case(check: &CheckReport) -> TestCase {
                 .set_description(findings(check));
             TestCase::new(check.id, status)
         }
-        Verdict::Expected | Verdict::Blocked | Verdict::NotExercised | Verdict::NotApplicable => {
+        Verdict::Expected => {
+            let mut status = TestCaseStatus::skipped();
+            status
+                .set_message(format!("expected by the baseline · {headline}"))
+                .set_description(findings(check));
+            TestCase::new(check.id, status)
+        }
+        Verdict::Blocked | Verdict::NotExercised | Verdict::NotApplicable => {
             let mut status = TestCaseStatus::skipped();
             status.set_message(match &check.reason {
                 Some(reason) => format!("{}: {}", check.verdict.words(), escape(reason)),

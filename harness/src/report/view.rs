@@ -112,11 +112,10 @@ impl View<'_> {
                     plural(catalog.skills, "skill"),
                     plural(catalog.files, "file"),
                 );
-                write!(
-                    out,
-                    " · {skills}, {files}{sampled}, {} bytes",
-                    thousands(catalog.bytes)
-                )?;
+                write!(out, " · {skills}, {files}{sampled}")?;
+                if catalog.bytes > 0 {
+                    write!(out, ", {} bytes", thousands(catalog.bytes))?;
+                }
             }
             write!(out, " · {} ms", thousands(run.duration_ms))?;
         }
@@ -250,13 +249,15 @@ impl View<'_> {
             other => other.words(),
         };
         writeln!(out, "  {dim}{words} ({total}){dim:#}")?;
-        let absent = run
-            .remarks
-            .iter()
-            .any(|remark| remark.kind == RemarkKind::ExtensionAbsent);
+        let said = |kind| run.remarks.iter().any(|remark| remark.kind == kind);
+        // A remark has told of all of them.
+        let told = match verdict {
+            Verdict::NotApplicable => said(RemarkKind::ExtensionAbsent),
+            Verdict::NotExercised => said(RemarkKind::Stopped),
+            _ => false,
+        };
         for (reason, ids) in groups {
-            let whole =
-                ids.len() == run.checks.len() || (absent && verdict == Verdict::NotApplicable);
+            let whole = told || ids.len() == run.checks.len();
             let names = if whole && ids.len() > 1 && !self.options.verbose {
                 plural(ids.len(), "check")
             } else {
@@ -314,8 +315,13 @@ impl View<'_> {
             .collect();
         let failed = failed.join(", ");
         let judged = |run: &&RunReport| {
-            let verdict = |check: &CheckReport| check.verdict == Verdict::Pass;
-            run.checks.iter().any(verdict)
+            let told = [
+                Verdict::Pass,
+                Verdict::Warn,
+                Verdict::Note,
+                Verdict::Expected,
+            ];
+            run.checks.iter().any(|check| told.contains(&check.verdict))
         };
         let ran: BTreeSet<&str> = report
             .runs

@@ -34,11 +34,12 @@ enum Filter {
     Without(String),
     Replace(String, String),
     Upper,
+    Cut(usize),
     First(usize),
     Last,
 }
 
-const FILTERS: &str = "string, parent, append:TEXT, prepend:TEXT, ending:TEXT, without:TEXT, replace:FROM:TO, upper, first:N, last";
+const FILTERS: &str = "string, parent, append:TEXT, prepend:TEXT, ending:TEXT, without:TEXT, replace:FROM:TO, upper, cut:N, first:N, last";
 
 impl Expression {
     /// Reads an expression.
@@ -77,18 +78,21 @@ impl Expression {
 
     /// Every value that the expression stands for; none where the path leads nowhere.
     pub fn values(&self, variables: &Variables) -> Vec<Value> {
-        let mut found: Vec<&Value> = variables.get(&self.variable).into_iter().collect();
-        for token in &self.path {
-            found = found
-                .into_iter()
-                .flat_map(|value| step(value, token))
-                .collect();
-        }
-        let mut values: Vec<Value> = found.into_iter().cloned().collect();
+        let captured = variables.get(&self.variable);
+        let found = captured.into_iter().flat_map(|value| self.parts(value));
+        let mut values: Vec<Value> = found.cloned().collect();
         for filter in &self.filters {
             values = filter.apply(values);
         }
         values
+    }
+
+    /// The parts of a captured value that the path leads to, before the filters.
+    pub fn parts<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
+        self.path.iter().fold(vec![value], |found, token| {
+            let next = found.into_iter().flat_map(|value| step(value, token));
+            next.collect()
+        })
     }
 }
 
@@ -126,10 +130,15 @@ impl Filter {
                 .split_once(':')
                 .map(|(from, to)| Filter::Replace(from.to_owned(), to.to_owned()))
                 .ok_or_else(|| format!("expected `replace:FROM:TO`, found `{name}:{text}`")),
-            ("first", Some(number)) => number
-                .parse()
-                .map(Filter::First)
-                .map_err(|_| format!("expected a number after `first:`, found `{number}`")),
+            ("first" | "cut", Some(number)) => {
+                let filter = if name == "cut" {
+                    Filter::Cut
+                } else {
+                    Filter::First
+                };
+                let number = number.parse().map(filter);
+                number.map_err(|_| format!("expected a number in `{text}`"))
+            }
             _ => Err(format!(
                 "expected one of the filters {FILTERS}; found `{text}`"
             )),
@@ -163,6 +172,10 @@ impl Filter {
             Filter::Prepend(head) => Value::from(format!("{head}{text}")),
             Filter::Replace(from, to) => Value::from(text.replace(from, to)),
             Filter::Upper => Value::from(text.to_uppercase()),
+            Filter::Cut(count) => {
+                let (last, _) = text.char_indices().rev().nth(count.checked_sub(1)?)?;
+                Value::from(&text[..last])
+            }
             Filter::Strings
             | Filter::First(_)
             | Filter::Last
@@ -322,6 +335,8 @@ mod tests {
             values("$skills/*/uri | last | replace:SKILL:skill"),
             [json!("skill://b/skill.md")]
         );
+        assert_eq!(values("$skills/0/uri | cut:3"), [json!("skill://a/SKILL")]);
+        assert_eq!(values("$skills/0/uri | cut:99"), Vec::<Value>::new());
         assert_eq!(values("$skills/9/uri"), Vec::<Value>::new());
         assert_eq!(values("$other"), Vec::<Value>::new());
     }
@@ -333,6 +348,7 @@ mod tests {
             ("$", "expected a name"),
             ("$a | shout", "expected one of the filters"),
             ("$a | first:x", "expected a number"),
+            ("$a | cut:x", "expected a number"),
             ("$a | replace:x", "expected `replace:FROM:TO`"),
         ] {
             assert!(

@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::Value;
 
-use super::expr::{Expression, Variables};
+use super::expr::Expression;
 use super::file::{Follow, Step};
 use super::play::Bounds;
 use crate::target::session::{Call, Session};
@@ -39,29 +39,26 @@ impl Job<'_> {
     /// Plays the round.
     pub async fn run(&self, call: Call) -> Outcome {
         let mut outcome = Outcome::default();
-        let Some(follow) = &self.step.follow else {
+        if self.step.follow.is_none() {
             self.pages(call, &mut outcome).await;
             return outcome;
-        };
+        }
         let mut visited: HashSet<String> = call.params.iter().filter_map(uri_of).collect();
         let mut queue = VecDeque::from([call.clone()]);
         while let Some(next) = queue.pop_front() {
-            for answer in self.pages(next, &mut outcome).await {
-                for uri in found(follow, &answer) {
-                    if visited.len() >= self.bounds.directories {
-                        outcome.cut =
-                            Some(format!("more than {} directories", self.bounds.directories));
-                        return outcome;
-                    }
-                    if visited.insert(uri.clone()) {
-                        let mut params =
-                            call.params.clone().unwrap_or_else(|| serde_json::json!({}));
-                        params["uri"] = Value::from(uri);
-                        queue.push_back(Call {
-                            params: Some(params),
-                            ..call.clone()
-                        });
-                    }
+            for uri in self.pages(next, &mut outcome).await {
+                if visited.len() >= self.bounds.directories {
+                    outcome.cut =
+                        Some(format!("more than {} directories", self.bounds.directories));
+                    return outcome;
+                }
+                if visited.insert(uri.clone()) {
+                    let mut params = call.params.clone().unwrap_or_else(|| serde_json::json!({}));
+                    params["uri"] = Value::from(uri);
+                    queue.push_back(Call {
+                        params: Some(params),
+                        ..call.clone()
+                    });
                 }
             }
         }
@@ -69,9 +66,9 @@ impl Job<'_> {
     }
 
     /// Makes the call, follows its pages if the step says so, and captures values. Returns the
-    /// answers if `follow` needs them.
-    async fn pages(&self, mut call: Call, outcome: &mut Outcome) -> Vec<Value> {
-        let mut answers = Vec::new();
+    /// URIs that `follow` leads to.
+    async fn pages(&self, mut call: Call, outcome: &mut Outcome) -> Vec<String> {
+        let mut leads = Vec::new();
         let mut cursors = HashSet::new();
         let mut items = 0;
         let step = self.step;
@@ -92,7 +89,7 @@ impl Job<'_> {
             outcome.lost |= reply.answer.is_none();
             let Some(frame) = reply.answer else { break };
             let recorder = self.session.recorder();
-            let (next, kept) = recorder.with_frame(frame, |frame| {
+            let next = recorder.with_frame(frame, |frame| {
                 let answer = frame.json().unwrap_or(&Value::Null);
                 items += ["/result/skills", "/result/resources"]
                     .iter()
@@ -104,13 +101,14 @@ impl Job<'_> {
                         outcome.saved.push((name.clone(), value.clone()));
                     }
                 }
-                let next = answer
+                if let Some(follow) = &step.follow {
+                    leads.extend(found(follow, answer));
+                }
+                answer
                     .pointer("/result/nextCursor")
                     .filter(|cursor| !cursor.is_null())
-                    .cloned();
-                (next, step.follow.is_some().then(|| answer.clone()))
+                    .cloned()
             });
-            answers.extend(kept);
             let Some(cursor) = next.filter(|_| step.all_pages) else {
                 break;
             };
@@ -136,7 +134,7 @@ impl Job<'_> {
                 params.insert("cursor".to_owned(), cursor);
             }
         }
-        answers
+        leads
     }
 }
 
@@ -149,10 +147,9 @@ fn found(follow: &Follow, answer: &Value) -> Vec<String> {
     let Ok(expression) = Expression::parse(&format!("$answer{}", follow.into)) else {
         return Vec::new();
     };
-    let variables = Variables::from([("answer".to_owned(), answer.clone())]);
     expression
-        .values(&variables)
-        .iter()
+        .parts(answer)
+        .into_iter()
         .filter(|object| {
             follow
                 .with

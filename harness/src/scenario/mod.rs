@@ -41,7 +41,52 @@ const BUILT_IN: &[(&str, &str)] = scenarios![
 ];
 
 /// The host scenarios that are compiled in, in the order in which they are played.
-const SCRIPTS: &[(&str, &str)] = scenarios!["scenarios/host/digest.yaml",];
+const SCRIPTS: &[(&str, &str)] = scenarios![
+    "scenarios/host/capabilities.yaml",
+    "scenarios/host/pages.yaml",
+    "scenarios/host/cursor-refused.yaml",
+    "scenarios/host/cursor-kept.yaml",
+    "scenarios/host/freshness.yaml",
+    "scenarios/host/result-types.yaml",
+    "scenarios/host/not-found.yaml",
+    "scenarios/host/unlisted-skills.yaml",
+    "scenarios/host/empty-listings.yaml",
+    "scenarios/host/decoys.yaml",
+    "scenarios/host/fields.yaml",
+    "scenarios/host/limits.yaml",
+    "scenarios/host/same-name.yaml",
+    "scenarios/host/two-origins.yaml",
+    "scenarios/host/local-namesake.yaml",
+    "scenarios/host/same-uri.yaml",
+    "scenarios/host/nested.yaml",
+    "scenarios/host/lazy.yaml",
+    "scenarios/host/spellings.yaml",
+    "scenarios/host/authority.yaml",
+    "scenarios/host/references.yaml",
+    "scenarios/host/digests.yaml",
+    "scenarios/host/sizes.yaml",
+    "scenarios/host/frontmatter.yaml",
+    "scenarios/host/annotations.yaml",
+    "scenarios/host/unlisted-files.yaml",
+    "scenarios/host/invalid-entries.yaml",
+    "scenarios/host/acting-window.yaml",
+    "scenarios/host/recovery.yaml",
+    "scenarios/host/directories.yaml",
+    "scenarios/host/cross-origin.yaml",
+    "scenarios/host/origin.yaml",
+    "scenarios/host/generic-read.yaml",
+    "scenarios/host/policy.yaml",
+    "scenarios/host/approvals.yaml",
+    "scenarios/host/approvals-execution.yaml",
+    "scenarios/host/approvals-unlisted.yaml",
+    "scenarios/host/dynamic.yaml",
+    "scenarios/host/execution.yaml",
+    "scenarios/host/trusted-server.yaml",
+    "scenarios/host/grants.yaml",
+    "scenarios/host/cache.yaml",
+    "scenarios/host/cache-tampered.yaml",
+    "scenarios/host/cache-origin.yaml",
+];
 
 /// The built-in host scenarios.
 pub fn scripts() -> &'static [Script] {

@@ -35,6 +35,8 @@ pub struct Company {
     adapter: Option<Adapter>,
     resets: bool,
     scenes: usize,
+    /// The last answer to `list` in this scene.
+    listed: Value,
     /// What the adapter said of itself; null before the first scene.
     pub hello: Value,
     /// How often the adapter was lost, and how the first time went.
@@ -83,6 +85,7 @@ impl Company {
             adapter: None,
             resets: false,
             scenes: 0,
+            listed: Value::Null,
             hello: Value::Null,
             losses: Vec::new(),
         })
@@ -132,6 +135,7 @@ impl Company {
     /// Begins a scene with a host that knows nothing; returns its state directory.
     async fn greet(&mut self) -> Result<PathBuf, TargetError> {
         self.scenes += 1;
+        self.listed = Value::Null;
         let state = self.states.path().join(self.scenes.to_string());
         std::fs::create_dir(&state)
             .map_err(|error| TargetError::new(format!("{}: {error}", state.display())))?;
@@ -172,6 +176,7 @@ impl Company {
         match &step.act {
             Act::Verb { verb, params } => {
                 let mut params = params.clone();
+                self.name_handles(&mut params);
                 if verb == "connect"
                     && let Some(label) = params["server"].as_str()
                 {
@@ -188,6 +193,9 @@ impl Company {
                 if let (true, Reply::Result(result)) = (verb == "cache", &reply) {
                     let files = look(result, state);
                     self.stage.looked(|at| CacheLook { at, files });
+                }
+                if let (true, Reply::Result(result)) = (verb == "list", reply) {
+                    self.listed = result;
                 }
                 if script.baited() {
                     self.baits.look(&self.stage);
@@ -211,6 +219,24 @@ impl Company {
                 }
             }
         }
+    }
+
+    /// Replaces `name: { handle_of: { server, uri | name } }` by the handle that the host last showed
+    /// for the skill; by a name that no skill has, where it showed none.
+    fn name_handles(&self, params: &mut Value) {
+        let Some(wanted) = params.pointer("/name/handle_of") else {
+            return;
+        };
+        let skills = self.listed.get("skills").and_then(Value::as_array);
+        let members = ["server", "uri", "name"];
+        let handle = skills.into_iter().flatten().find_map(|skill| {
+            let same = members.iter().all(|member| {
+                let wanted = wanted.get(*member);
+                wanted.is_none_or(|wanted| skill.get(*member).unwrap_or(&Value::Null) == wanted)
+            });
+            same.then(|| skill.get("shown_as").cloned()).flatten()
+        });
+        params["name"] = handle.unwrap_or_else(|| json!("(not shown)"));
     }
 
     async fn ask(&mut self, script: &Script, step: &Step, verb: &str, params: Value) -> Reply {

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use super::TargetError;
 use super::session::{Call, Reply, Session};
 use crate::wire::Revision;
+use crate::wire::frame::Direction;
 use crate::wire::json;
-use crate::wire::jsonrpc::{self, ClientIdentity};
+use crate::wire::jsonrpc::{self, ClientIdentity, Kind};
 use crate::wire::trace::{Unanswered, shorten};
 
 /// Why a conversation did not begin.
@@ -135,6 +136,26 @@ fn answer(session: &Session, reply: &Reply) -> Option<Value> {
     Some(message)
 }
 
+/// The id of an answer that belongs to no request.
+fn stray_answer(session: &Session) -> Option<Value> {
+    let trace = session.recorder().snapshot(session.revision());
+    let sent: Vec<u64> = trace.exchanges.iter().filter_map(|own| own.id).collect();
+    let received = trace
+        .frames
+        .iter()
+        .filter(|frame| frame.direction == Direction::Received);
+    received
+        .filter_map(|frame| match jsonrpc::kind(frame.json()?) {
+            Kind::Response { id } => id,
+            _ => None,
+        })
+        .find(|id| {
+            let number = json::integer(id).and_then(|id| u64::try_from(id).ok());
+            number.is_none_or(|number| !sent.contains(&number))
+        })
+        .cloned()
+}
+
 fn error_words(message: &Value) -> String {
     let error = &message["error"];
     let text = error
@@ -160,7 +181,14 @@ async fn unanswered(session: &mut Session, method: &str, reply: &Reply) -> Refus
     let why = match (&reply.error, reply.unanswered) {
         (Some(error), _) => error.clone(),
         (None, Some(Unanswered::TimedOut)) => {
-            format!("no answer to {method} in time (see --timeout)")
+            let mut why = format!("no answer to {method} in time (see --timeout)");
+            if let Some(id) = stray_answer(session) {
+                let id = shorten(&id.to_string(), 40);
+                why.push_str(&format!(
+                    "; an answer came with the id {id}, which no request had"
+                ));
+            }
+            why
         }
         _ => match session.exit_status().await {
             Some(status) => format!("it ended before it answered {method} ({status})"),

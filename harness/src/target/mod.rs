@@ -46,6 +46,9 @@ pub struct Limits {
     pub in_flight: usize,
     /// Longest message that is taken in, in bytes.
     pub message: usize,
+    /// Whether the bytes of frames stay in the trace where their parse says as much; a transcript
+    /// needs them, checks do not.
+    pub bytes: bool,
 }
 
 impl Default for Limits {
@@ -54,6 +57,7 @@ impl Default for Limits {
             timeout: Duration::from_secs(20),
             in_flight: 32,
             message: 64 * 1024 * 1024,
+            bytes: true,
         }
     }
 }

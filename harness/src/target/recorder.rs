@@ -14,6 +14,7 @@ use crate::wire::{Revision, Transport};
 pub struct Recorder {
     started: Instant,
     transport: Transport,
+    bytes: bool,
     inner: Arc<Mutex<Recording>>,
 }
 
@@ -24,11 +25,12 @@ struct Recording {
 }
 
 impl Recorder {
-    /// An empty recording that begins now.
-    pub fn new(transport: Transport) -> Self {
+    /// An empty recording that begins now; with `bytes`, frames keep theirs in any case.
+    pub fn new(transport: Transport, bytes: bool) -> Self {
         Self {
             started: Instant::now(),
             transport,
+            bytes,
             inner: Arc::default(),
         }
     }
@@ -36,7 +38,10 @@ impl Recorder {
     /// Adds a frame; returns its index. The frame is parsed before the lock is taken.
     pub fn frame(&self, direction: Direction, envelope: Option<Envelope>, bytes: Bytes) -> usize {
         let t_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let frame = Frame::new(t_us, direction, self.transport, envelope, bytes);
+        let mut frame = Frame::new(t_us, direction, self.transport, envelope, bytes);
+        if !self.bytes {
+            frame.forget_bytes();
+        }
         let mut recording = self.lock();
         recording.frames.push(frame);
         recording.frames.len() - 1

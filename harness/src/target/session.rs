@@ -124,7 +124,7 @@ impl Session {
             TargetSpec::Command { .. } => Transport::Stdio,
             TargetSpec::Url { .. } => Transport::Http,
         };
-        let recorder = Recorder::new(transport);
+        let recorder = Recorder::new(transport, limits.bytes);
         let link = Link::open(spec, revision, &recorder, &limits)
             .map_err(handshake::Refusal::Unreachable)?;
         let mut session = Self {
@@ -184,9 +184,9 @@ impl Session {
         let client = ClientIdentity {
             declares_extension: call.declares_extension,
         };
-        let params = jsonrpc::with_meta(self.revision, call.params.clone(), &client);
-        let bytes = Bytes::from(jsonrpc::request(id, &call.method, params.as_ref()));
-        let exchange = self.book(Form::Request, call, bytes.clone());
+        let params = jsonrpc::params(self.revision, call.params.as_ref(), &client);
+        let bytes = Bytes::from(jsonrpc::request(id, &call.method, params.as_deref()));
+        let exchange = self.book(Form::Request, Some(id), call, bytes.clone());
         self.sent.fetch_add(1, Ordering::Relaxed);
         let mut reply = Reply {
             exchange,
@@ -202,7 +202,7 @@ impl Session {
             },
             Link::Http(link) => {
                 let exchanged = link
-                    .post(Some(id), &call.method, params.as_ref(), bytes)
+                    .post(Some(id), &call.method, call.params.as_ref(), bytes)
                     .await;
                 reply.answer = exchanged.answer;
                 reply.unanswered = exchanged.unanswered;
@@ -229,15 +229,15 @@ impl Session {
         let client = ClientIdentity {
             declares_extension: call.declares_extension,
         };
-        let params = jsonrpc::with_meta(self.revision, call.params.clone(), &client);
-        let bytes = Bytes::from(jsonrpc::notification(&call.method, params.as_ref()));
-        let exchange = self.book(Form::Notification, call, bytes.clone());
+        let params = jsonrpc::params(self.revision, call.params.as_ref(), &client);
+        let bytes = Bytes::from(jsonrpc::notification(&call.method, params.as_deref()));
+        let exchange = self.book(Form::Notification, None, call, bytes.clone());
         let mut answer = None;
         match &self.link {
             Link::Stdio(link) => link.write(bytes),
             Link::Http(link) => {
                 answer = link
-                    .post(None, &call.method, params.as_ref(), bytes)
+                    .post(None, &call.method, call.params.as_ref(), bytes)
                     .await
                     .answer
             }
@@ -261,16 +261,16 @@ impl Session {
         let client = ClientIdentity {
             declares_extension: call.declares_extension,
         };
-        let params = jsonrpc::with_meta(self.revision, call.params.clone(), &client);
+        let params = jsonrpc::params(self.revision, call.params.as_ref(), &client);
         let bytes =
-            bytes.unwrap_or_else(|| jsonrpc::notification(&call.method, params.as_ref()).into());
-        let exchange = self.book(form, call, bytes.clone());
+            bytes.unwrap_or_else(|| jsonrpc::notification(&call.method, params.as_deref()).into());
+        let exchange = self.book(form, None, call, bytes.clone());
         let mut answer = None;
         match &self.link {
             Link::Stdio(link) => link.begin_probe(exchange, bytes),
             Link::Http(link) => {
                 answer = link
-                    .post(None, &call.method, params.as_ref(), bytes)
+                    .post(None, &call.method, call.params.as_ref(), bytes)
                     .await
                     .answer
             }
@@ -387,10 +387,11 @@ impl Session {
         self.recorder.finish(self.revision)
     }
 
-    fn book(&self, form: Form, call: &Call, bytes: Bytes) -> usize {
+    fn book(&self, form: Form, id: Option<u64>, call: &Call, bytes: Bytes) -> usize {
         let sent = self.recorder.frame(Direction::Sent, None, bytes);
         self.recorder.exchange(Exchange {
             sent,
+            id,
             answer: None,
             extra: Vec::new(),
             unanswered: None,

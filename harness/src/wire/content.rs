@@ -101,8 +101,14 @@ impl Content {
 
 /// `sha256:` and 64 lower-case hexadecimal digits.
 pub fn digest_string(sha256: &[u8; 32]) -> String {
-    let hex: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(7 + 64);
+    text.push_str("sha256:");
+    for byte in sha256 {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
 }
 
 fn opening(bytes: &[u8]) -> Vec<u8> {

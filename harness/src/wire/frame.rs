@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::content::{Content, KEPT};
+use super::jsonrpc::{self, Kind};
 use super::{Transport, json};
 
 /// Who sent a frame, seen from the harness.
@@ -48,7 +49,7 @@ pub struct Frame {
     pub transport: Transport,
     /// The HTTP envelope, on received HTTP frames.
     pub envelope: Option<Envelope>,
-    /// The bytes, or the first [`KEPT`] of them.
+    /// The bytes, or the first [`KEPT`] of them; none where they were [forgotten](Self::forget_bytes).
     pub raw: Bytes,
     /// How many bytes there were.
     pub len: usize,
@@ -103,6 +104,19 @@ impl Frame {
             parse,
             repeated_keys,
             contents,
+        }
+    }
+
+    /// Lets go of the bytes where the parse says as much, or, of what was sent, the exchange: in a
+    /// large trace they are a tenth of it. What is no message keeps them, to be shown.
+    pub fn forget_bytes(&mut self) {
+        let told = match &self.parse {
+            Parse::Json(value) => jsonrpc::kind(value) != Kind::Other,
+            Parse::Sent | Parse::Empty => true,
+            Parse::Broken(_) => false,
+        };
+        if told {
+            self.raw = Bytes::new();
         }
     }
 

@@ -1,11 +1,16 @@
 //! JSON-RPC 2.0 as MCP uses it: what a frame means, and how requests are written.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
 
 use super::Revision;
 
 /// Parse error.
 pub const PARSE_ERROR: i64 = -32700;
+/// The message is no request.
+pub const INVALID_REQUEST: i64 = -32600;
 /// The method is not known.
 pub const METHOD_NOT_FOUND: i64 = -32601;
 /// The parameters are wrong, among them a URI that names nothing.
@@ -82,54 +87,72 @@ impl ClientIdentity {
         }
     }
 
+    /// What requests of 2026-07-28 carry in `_meta`; made once, since every request has it.
+    fn meta(&self) -> &'static Value {
+        static METAS: OnceLock<[Value; 2]> = OnceLock::new();
+        let metas = METAS.get_or_init(|| {
+            [false, true].map(|declares_extension| {
+                let client = ClientIdentity { declares_extension };
+                json!({
+                    "io.modelcontextprotocol/protocolVersion": Revision::Modern.name(),
+                    "io.modelcontextprotocol/clientInfo": ClientIdentity::info(),
+                    "io.modelcontextprotocol/clientCapabilities": client.capabilities(),
+                })
+            })
+        });
+        &metas[usize::from(self.declares_extension)]
+    }
+
     /// Name and version of the harness.
     pub fn info() -> Value {
         json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")})
     }
 }
 
-/// Adds to `params` what the revision asks each request to carry.
+/// The text of `params`, with what the revision asks each request to carry.
 ///
 /// On 2026-07-28 that is `_meta` with the protocol version, the client's identity and its
 /// capabilities; `params` that are not an object are left alone, since they are sent to be wrong.
-pub fn with_meta(
+pub fn params(
     revision: Revision,
-    params: Option<Value>,
+    params: Option<&Value>,
     client: &ClientIdentity,
-) -> Option<Value> {
-    if revision == Revision::Legacy {
-        return params;
-    }
-    let mut object = match params {
-        None => Map::new(),
-        Some(Value::Object(object)) => object,
-        other => return other,
+) -> Option<String> {
+    let mut members: BTreeMap<&str, &Value> = match params {
+        _ if revision == Revision::Legacy => return params.map(Value::to_string),
+        None => BTreeMap::new(),
+        Some(Value::Object(own)) => own.iter().map(|(key, own)| (key.as_str(), own)).collect(),
+        Some(other) => return Some(other.to_string()),
     };
-    let meta = object.entry("_meta").or_insert_with(|| json!({}));
-    if let Value::Object(meta) = meta {
-        for (key, value) in [
-            ("protocolVersion", json!(revision.name())),
-            ("clientInfo", ClientIdentity::info()),
-            ("clientCapabilities", client.capabilities()),
-        ] {
-            meta.entry(format!("io.modelcontextprotocol/{key}"))
-                .or_insert(value);
+    let merged;
+    match members.get("_meta") {
+        None => {
+            members.insert("_meta", client.meta());
         }
+        Some(Value::Object(own)) => {
+            let mut meta = client.meta().clone();
+            if let Value::Object(meta) = &mut meta {
+                meta.extend(own.clone());
+            }
+            merged = meta;
+            members.insert("_meta", &merged);
+        }
+        Some(_) => {}
     }
-    Some(Value::Object(object))
+    serde_json::to_string(&members).ok()
 }
 
-/// A request as it is sent; members stand in the customary order.
-pub fn request(id: u64, method: &str, params: Option<&Value>) -> Vec<u8> {
+/// A request as it is sent; members stand in the customary order. `params` is JSON.
+pub fn request(id: u64, method: &str, params: Option<&str>) -> Vec<u8> {
     message(Some(id), method, params)
 }
 
 /// A notification as it is sent.
-pub fn notification(method: &str, params: Option<&Value>) -> Vec<u8> {
+pub fn notification(method: &str, params: Option<&str>) -> Vec<u8> {
     message(None, method, params)
 }
 
-fn message(id: Option<u64>, method: &str, params: Option<&Value>) -> Vec<u8> {
+fn message(id: Option<u64>, method: &str, params: Option<&str>) -> Vec<u8> {
     let mut text = String::from(r#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {
         text.push_str(&format!(r#","id":{id}"#));
@@ -168,12 +191,9 @@ mod tests {
         let client = ClientIdentity {
             declares_extension: true,
         };
-        let params = with_meta(
-            Revision::Modern,
-            Some(json!({"uri": "skill://a/SKILL.md"})),
-            &client,
-        );
-        let bytes = request(7, "skills/get", params.as_ref());
+        let asked = json!({"uri": "skill://a/SKILL.md"});
+        let sent = params(Revision::Modern, Some(&asked), &client);
+        let bytes = request(7, "skills/get", sent.as_deref());
         let (value, repeated) = crate::wire::json::parse(&bytes).unwrap();
         assert!(repeated.is_empty());
         assert_eq!(
@@ -181,10 +201,30 @@ mod tests {
             "2026-07-28"
         );
         assert_eq!(value["id"], 7);
-        let legacy = with_meta(Revision::Legacy, None, &client);
+        let legacy = params(Revision::Legacy, None, &client);
         assert_eq!(
-            request(1, "ping", legacy.as_ref()),
+            request(1, "ping", legacy.as_deref()),
             br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#
         );
+    }
+
+    #[test]
+    fn a_meta_of_its_own_is_kept() {
+        let client = ClientIdentity {
+            declares_extension: false,
+        };
+        let sent = |own: Value| {
+            let text = params(Revision::Modern, Some(&own), &client).unwrap();
+            serde_json::from_str::<Value>(&text).unwrap()
+        };
+        let version = "io.modelcontextprotocol/protocolVersion";
+        let merged = sent(json!({"_meta": {version: "x", "y": 1}, "uri": "u"}));
+        assert_eq!(merged["uri"], "u");
+        assert_eq!(merged["_meta"][version], "x");
+        assert_eq!(merged["_meta"]["y"], 1);
+        assert_eq!(merged["_meta"].as_object().unwrap().len(), 4);
+        for own in [json!({"_meta": 5}), json!([1]), json!("x")] {
+            assert_eq!(sent(own.clone()), own);
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! Everything a check may look at: the frames of a session, paired into exchanges.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -87,6 +86,8 @@ pub struct Page {
 pub struct Exchange {
     /// Index of the frame sent.
     pub sent: usize,
+    /// The id that it was sent with; none for what is no request of ours.
+    pub id: Option<u64>,
     /// Index of the frame that answers it.
     pub answer: Option<usize>,
     /// Indices of frames that came back for it besides the answer (a second answer, an answer to
@@ -328,22 +329,6 @@ impl Trace {
             pointer: pointer.to_owned(),
             ..self.place(exchange)
         }
-    }
-
-    /// The walks over pages of one method, in order, each as its pages.
-    pub fn walks<'a>(&'a self, method: &'a str) -> Vec<Vec<&'a Exchange>> {
-        // One step may walk many directories; each is a walk of its own.
-        let mut walks: Vec<Vec<&Exchange>> = Vec::new();
-        let mut index: HashMap<(usize, Option<&str>), usize> = HashMap::new();
-        for exchange in self.calls(method) {
-            let Some(page) = exchange.page else { continue };
-            let slot = *index.entry((page.walk, exchange.uri())).or_insert_with(|| {
-                walks.push(Vec::new());
-                walks.len() - 1
-            });
-            walks[slot].push(exchange);
-        }
-        walks
     }
 
     /// The answer that declares the server's capabilities (`server/discover` or `initialize`).

@@ -3,6 +3,8 @@
 
 #![allow(dead_code)]
 
+pub mod program;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -11,6 +13,7 @@ use std::time::Duration;
 
 use sep2640_conform::baseline::Baseline;
 use sep2640_conform::checks;
+use sep2640_conform::cli::server::needed;
 use sep2640_conform::disk;
 use sep2640_conform::event::{RunReport, TargetDescription};
 use sep2640_conform::outcome::Rules;
@@ -19,7 +22,7 @@ use sep2640_conform::scenario::{self, play::Bounds};
 use sep2640_conform::target::{Limits, TargetSpec};
 use sep2640_conform::verdict::{Side, Verdict};
 use sep2640_conform::wire::{Revision, Transport};
-use sep2640_reference::{Options, Server, UNLISTED_SKILL, serve_http};
+use sep2640_reference::{Fault, Options, Server, UNLISTED_SKILL, serve_http};
 
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_sep2640-conform");
@@ -50,13 +53,7 @@ impl Lab {
         transport: Transport,
         revision: Revision,
     ) -> RunReport {
-        let options = Options {
-            fault: fault.map(str::to_owned),
-            skills: needs
-                .contains(&"root")
-                .then(|| self.tree.path().join("skills")),
-            ..Options::default()
-        };
+        let options = self.options(fault, needs);
         self.judge_with(options, needs, transport, revision)
     }
 
@@ -79,9 +76,44 @@ impl Lab {
         transport: Transport,
         revision: Revision,
     ) -> Outcome {
+        self.run_only(None, options, needs, transport, revision)
+    }
+
+    /// What `--filter CHECK` shows of a fault, as the lines under findings say.
+    pub fn replay(&self, fault: &Fault, transport: Transport, revision: Revision) -> RunReport {
+        let options = self.options(Some(fault.id), fault.needs);
+        let only = Some(fault.check);
+        single(self.run_only(only, options, fault.needs, transport, revision))
+    }
+
+    fn options(&self, fault: Option<&str>, needs: &[&str]) -> Options {
+        Options {
+            fault: fault.map(str::to_owned),
+            skills: needs
+                .contains(&"root")
+                .then(|| self.tree.path().join("skills")),
+            ..Options::default()
+        }
+    }
+
+    fn run_only(
+        &self,
+        only: Option<&str>,
+        options: Options,
+        needs: &[&str],
+        transport: Transport,
+        revision: Revision,
+    ) -> Outcome {
         let root = options.skills.clone();
         let root = root.as_deref().filter(|_| needs.contains(&"root"));
-        let plan = |target| plan(target, needs, Protocols::One(revision), root);
+        let plan = |target| {
+            let mut plan = plan(target, needs, Protocols::One(revision), root);
+            if let Some(check) = only.and_then(checks::find) {
+                plan.checks = vec![check];
+                plan.scenarios = needed(&plan.checks);
+            }
+            plan
+        };
         self.runtime.block_on(async {
             match transport {
                 Transport::Stdio => {

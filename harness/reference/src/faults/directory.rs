@@ -11,7 +11,7 @@ use super::pick::{Picked, rows_mut, within};
 use super::sabotage::Scene;
 use crate::catalog::{Catalog, DIRECTORY, Directory};
 use crate::message::RpcError;
-use crate::methods::{Call, Outcome};
+use crate::methods::{Call, Outcome, skills::pages};
 use crate::server::Server;
 use crate::tree::file_name;
 
@@ -37,6 +37,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers a file with itself as the only child",
     ),
     Fault::new(
+        "sep-2640-directory-read-invalid-params/slash",
+        "answers a directory with a slash at its end with an internal error",
+    ),
+    Fault::new(
+        "sep-2640-directory-read-invalid-params/empty",
+        "answers an empty uri with an internal error",
+    ),
+    Fault::new(
         "sep-2640-directory-read-malformed-params",
         "answers a missing or mistyped uri with an internal error",
     ),
@@ -45,12 +53,20 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers a missing or mistyped uri as an unknown method",
     ),
     Fault::new(
+        "sep-2640-directory-read-malformed-params/object",
+        "answers a uri that is an object with an internal error",
+    ),
+    Fault::new(
         "sep-2640-directory-read-pagination",
         "ignores the cursor: page one comes for ever",
     ),
     Fault::new(
         "sep-2640-directory-read-unknown-cursor",
         "answers an unknown cursor with page one",
+    ),
+    Fault::new(
+        "sep-2640-directory-read-unknown-cursor/foreign",
+        "fails with an internal error on a cursor of skills/list",
     ),
     Fault::new(
         "sep-2640-directory-read-subdir-mimetype",
@@ -81,6 +97,15 @@ pub(super) const FAULTS: &[Fault] = &[
         "does not know the directory of a nested skill",
     ),
     Fault::new(
+        "sep-2640-directory-read-every-directory/unlisted",
+        "does not know the directory of a skill that is not listed",
+    )
+    .needs(&["unlisted-skill"]),
+    Fault::new(
+        "sep-2640-uri-one-spelling",
+        "writes percent escapes in lower case in directories, unlike in manifests",
+    ),
+    Fault::new(
         "sep-2640-directory-read-empty",
         "does not know a directory that is empty",
     ),
@@ -92,6 +117,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "sep-2640-resources-complete/hidden",
         "leaves a file of a manifest out of its directory",
     ),
+    Fault::new(
+        "sep-2640-resources-complete/unlisted",
+        "leaves a file out of the manifest of a skill that is not listed",
+    )
+    .needs(&["unlisted-skill"]),
 ];
 
 pub(super) fn catalog(id: &str, picked: &Picked, catalog: &mut Catalog) {
@@ -115,6 +145,13 @@ pub(super) fn catalog(id: &str, picked: &Picked, catalog: &mut Catalog) {
                     .retain(|child| child["uri"] != hidden.as_str());
             }
         }
+        "sep-2640-resources-complete/unlisted" => {
+            for skill in catalog.skills.iter_mut().filter(|skill| !skill.listed) {
+                if let Some(rows) = rows_mut(&mut skill.entry) {
+                    rows.truncate(1);
+                }
+            }
+        }
         "sep-2640-directory-read-direct-children" => flatten(catalog),
         _ => {}
     }
@@ -125,6 +162,14 @@ pub(super) fn catalog(id: &str, picked: &Picked, catalog: &mut Catalog) {
     {
         let is_directory = child["mimeType"] == DIRECTORY;
         match id {
+            "sep-2640-uri-one-spelling" if !is_directory => {
+                let uri = child["uri"].as_str().unwrap_or("").to_owned();
+                let parts = uri.split('%').enumerate().map(|(index, part)| {
+                    let (escape, rest) = part.split_at(if index > 0 { 2 } else { 0 });
+                    format!("{}{rest}", escape.to_lowercase())
+                });
+                child["uri"] = json!(parts.collect::<Vec<_>>().join("%"));
+            }
             "sep-2640-directory-read-child-metadata" => remove(child, "name"),
             "sep-2640-directory-read-subdir-mimetype" if is_directory => {
                 child["mimeType"] = json!("application/x-directory");
@@ -175,7 +220,18 @@ pub(super) fn outcome(scene: &Scene<'_>, outcome: &mut Outcome) {
         return;
     }
     let Some(uri) = scene.uri() else {
+        let given = scene.call.params.get("uri");
+        let empty = given.is_some_and(|uri| uri == "");
         match scene.id {
+            "sep-2640-directory-read-invalid-params/empty" if empty => {
+                *outcome = Err(RpcError::internal());
+            }
+            _ if empty => {}
+            "sep-2640-directory-read-malformed-params/object"
+                if given.is_some_and(Value::is_object) =>
+            {
+                *outcome = Err(RpcError::internal());
+            }
             "sep-2640-directory-read-malformed-params" => *outcome = Err(RpcError::internal()),
             "sep-2640-directory-read-malformed-params/not-found" => {
                 *outcome = Err(RpcError::method_not_found(&scene.call.method));
@@ -204,6 +260,9 @@ fn known(scene: &Scene<'_>, uri: &str, directory: &Directory, outcome: &mut Outc
             let nested = scene.picked.nested;
             nested.is_some_and(|(_, inner)| catalog.skills[inner].root == uri)
         }
+        "sep-2640-directory-read-every-directory/unlisted" => {
+            catalog.unlisted().any(|skill| skill.root == uri)
+        }
         "sep-2640-directory-read-empty" => directory.children.is_empty(),
         _ => false,
     };
@@ -215,6 +274,12 @@ fn known(scene: &Scene<'_>, uri: &str, directory: &Directory, outcome: &mut Outc
     match scene.id {
         "sep-2640-directory-read-pagination" if cursor.is_some() && outcome.is_ok() => {
             *outcome = scene.redo("cursor", None);
+        }
+        "sep-2640-directory-read-unknown-cursor/foreign"
+            if outcome.is_err()
+                && cursor.is_some_and(|cursor| pages(scene.server).knows(cursor)) =>
+        {
+            *outcome = Err(RpcError::internal());
         }
         "sep-2640-directory-read-unknown-cursor" if outcome.is_err() => {
             *outcome = scene.redo("cursor", None);
@@ -249,6 +314,10 @@ fn depth(catalog: &Catalog, path: &str) -> usize {
 fn unknown(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
     let catalog = scene.catalog();
     let children = match (scene.id, Kind::of(catalog, uri)) {
+        ("sep-2640-directory-read-invalid-params/slash", Kind::Variant) => {
+            *outcome = Err(RpcError::internal());
+            return;
+        }
         ("sep-2640-directory-read-invalid-params", Kind::Unknown) => json!([]),
         ("sep-2640-directory-read-invalid-params/file", Kind::Skill | Kind::File) => {
             let all = catalog.directories.values().flat_map(|d| &d.children);

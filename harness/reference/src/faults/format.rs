@@ -19,6 +19,18 @@ pub(super) const FAULTS: &[Fault] = &[
         "writes frontmatter that is no YAML",
     ),
     Fault::new(
+        "sep-2640-skillmd-frontmatter-undisputed",
+        "writes a comment into frontmatter without the blank that YAML wants before it",
+    ),
+    Fault::new(
+        "sep-2640-skillmd-frontmatter-undisputed/deep",
+        "writes frontmatter that is nested a hundred and one levels deep",
+    ),
+    Fault::new(
+        "sep-2640-skillmd-frontmatter-unique-keys",
+        "writes one key of the frontmatter twice",
+    ),
+    Fault::new(
         "sep-2640-format-name-required",
         "leaves the name out of one SKILL.md",
     ),
@@ -76,6 +88,20 @@ pub(super) fn tree(id: &str, tree: &mut Tree) {
         "sep-2640-skillmd-frontmatter/invalid" => {
             keep_entry(tree, skill);
             set_field(tree, skill, "x-broken", "x-broken: [one, {two");
+        }
+        "sep-2640-skillmd-frontmatter-undisputed" => {
+            set_field(tree, skill, "x-origin", "x-origin: \"the wiki\"#page 7");
+        }
+        "sep-2640-skillmd-frontmatter-undisputed/deep" => {
+            let deep = format!("x-origin: {}{}", "[".repeat(101), "]".repeat(101));
+            set_field(tree, skill, "x-origin", &deep);
+        }
+        "sep-2640-skillmd-frontmatter-unique-keys" => {
+            set_field(tree, skill, "x-origin", "x-origin: the wiki");
+            keep_entry(tree, skill);
+            rewrite(tree, skill, |text| {
+                text.replacen("x-origin:", "x-origin: a mail\nx-origin:", 1)
+            });
         }
         "sep-2640-format-name-required" => {
             keep_entry(tree, skill);

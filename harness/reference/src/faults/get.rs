@@ -29,6 +29,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers with an array of one entry",
     ),
     Fault::new(
+        "sep-2640-skills-get-entry-shape/first",
+        "answers with the bare entry until skills/list was called",
+    )
+    .modern()
+    .stdio(),
+    Fault::new(
         "sep-2640-skills-get-uri-echo",
         "answers one URI with the entry of another skill",
     ),
@@ -44,6 +50,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "sep-2640-skills-get-equals-list/frontmatter",
         "drops the license that the listing has",
     ),
+    Fault::new(
+        "sep-2640-skills-get-equals-list/first",
+        "calls skills dynamic until skills/list was called",
+    )
+    .modern()
+    .stdio(),
     Fault::new(
         "sep-2640-skills-get-answers-listed",
         "does not answer for skills beyond the first page",
@@ -94,6 +106,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers uri: null with an internal error",
     ),
     Fault::new(
+        "sep-2640-skills-get-malformed-params/object",
+        "answers a uri that is an object or absent with an internal error",
+    ),
+    Fault::new(
         "sep-2640-skills-get-hostile-uri",
         "fails with an internal error on a broken percent escape",
     ),
@@ -127,6 +143,11 @@ fn malformed(scene: &Scene<'_>, outcome: &mut Outcome) {
             *outcome = Err(RpcError::method_not_found("skills/get"));
         }
         "sep-2640-skills-get-malformed-params" => *outcome = Err(RpcError::internal()),
+        "sep-2640-skills-get-malformed-params/object"
+            if scene.call.params.get("uri").is_none_or(Value::is_object) =>
+        {
+            *outcome = Err(RpcError::internal());
+        }
         "sep-2640-skills-get-malformed-params/null-only"
             if scene.call.params.get("uri") == Some(&Value::Null) =>
         {
@@ -171,7 +192,8 @@ fn served(scene: &Scene<'_>, skill: &Skill, outcome: &mut Outcome) {
     let is_victim = victim.is_some_and(|victim| victim.uri == skill.uri);
     match scene.id {
         "sep-2640-skills-get-no-cursor" => result["nextCursor"] = json!("more"),
-        "sep-2640-skills-get-entry-shape" => {
+        "sep-2640-skills-get-entry-shape/first" if scene.memory().listed => {}
+        "sep-2640-skills-get-entry-shape" | "sep-2640-skills-get-entry-shape/first" => {
             let entry = result["skill"].take();
             remove(result, "skill");
             for (member, value) in entry.as_object().into_iter().flatten() {
@@ -192,6 +214,9 @@ fn served(scene: &Scene<'_>, skill: &Skill, outcome: &mut Outcome) {
             if let Some(rows) = rows_mut(&mut result["skill"]) {
                 rows.truncate(rows.len().max(2) - 1);
             }
+        }
+        "sep-2640-skills-get-equals-list/first" if !scene.memory().listed => {
+            result["skill"]["resources"] = json!("dynamic");
         }
         "sep-2640-skills-get-equals-list/dynamic" if is_victim => {
             result["skill"]["resources"] = json!("dynamic");

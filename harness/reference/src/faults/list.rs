@@ -6,7 +6,7 @@ use super::pick::rows_mut;
 use super::sabotage::{Memory, Scene};
 use super::{Fault, entry};
 use crate::message::RpcError;
-use crate::methods::{Call, Outcome, skills::pages};
+use crate::methods::{Call, Outcome, resources::pages as resource_pages, skills::pages};
 use crate::server::Server;
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -58,6 +58,14 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
         "sep-2640-skills-list-unknown-cursor/internal",
         "fails with an internal error on an unknown cursor",
+    ),
+    Fault::new(
+        "sep-2640-skills-list-unknown-cursor/cut",
+        "fails with an internal error on a cursor that is cut short",
+    ),
+    Fault::new(
+        "sep-2640-skills-list-unknown-cursor/foreign",
+        "fails with an internal error on a cursor of resources/list",
     ),
     Fault::new(
         "sep-2640-skills-list-mistyped-cursor",
@@ -145,6 +153,17 @@ pub(super) fn outcome(scene: &Scene<'_>, outcome: &mut Outcome) {
         "sep-2640-skills-list-unknown-cursor/internal" if unknown(cursor, outcome) => {
             *outcome = Err(RpcError::internal());
         }
+        "sep-2640-skills-list-unknown-cursor/cut"
+            if unknown(cursor, outcome) && is_cut(scene.server, cursor) =>
+        {
+            *outcome = Err(RpcError::internal());
+        }
+        "sep-2640-skills-list-unknown-cursor/foreign"
+            if unknown(cursor, outcome)
+                && cursor.is_some_and(|cursor| resource_pages(scene.server).knows(cursor)) =>
+        {
+            *outcome = Err(RpcError::internal());
+        }
         "sep-2640-skills-list-mistyped-cursor" if cursor.is_some_and(|c| !c.is_string()) => {
             *outcome = page_one();
         }
@@ -162,6 +181,18 @@ pub(super) fn outcome(scene: &Scene<'_>, outcome: &mut Outcome) {
 
 fn unknown(cursor: Option<&Value>, outcome: &Outcome) -> bool {
     cursor.is_some_and(Value::is_string) && outcome.is_err()
+}
+
+/// Whether this is the beginning of a cursor of the listing.
+fn is_cut(server: &Server, cursor: Option<&Value>) -> bool {
+    let pages = pages(server);
+    let cursor = cursor.and_then(Value::as_str).unwrap_or_default();
+    let mut starts = (0..pages.total).step_by(pages.size);
+    starts.any(|start| {
+        pages
+            .next(start)
+            .is_some_and(|known| known.starts_with(cursor))
+    })
 }
 
 /// Changes the page that begins at `start`.

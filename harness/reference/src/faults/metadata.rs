@@ -34,6 +34,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "gives SKILL.md resources another size than their manifest",
     ),
     Fault::new(
+        "sep-2640-uri-one-spelling/list",
+        "writes the scheme of skills in capitals in resources/list",
+    ),
+    Fault::new(
         "sep-2640-resources-list-agrees",
         "lists and serves a synthetic file inside a skill that its manifest lacks",
     ),
@@ -54,6 +58,17 @@ pub(super) fn catalog(id: &str, catalog: &mut Catalog) {
     }
     if id == "sep-2640-resources-list-agrees" {
         synthetic_file(catalog);
+        return;
+    }
+    if id == "sep-2640-uri-one-spelling/list" {
+        for resource in &mut catalog.resources {
+            if let Some(rest) = resource["uri"]
+                .as_str()
+                .and_then(|uri| uri.strip_prefix("skill:"))
+            {
+                resource["uri"] = json!(format!("SKILL:{rest}"));
+            }
+        }
         return;
     }
     let children = catalog

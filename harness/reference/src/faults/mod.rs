@@ -147,19 +147,41 @@ pub(crate) fn find_in(list: &'static [Fault], id: &str) -> Result<&'static Fault
         })
 }
 
-/// The known id that takes the fewest edits to reach, if it takes few.
-fn closest(list: &'static [Fault], id: &str) -> Option<&'static str> {
-    let prefixed = format!("sep-2640-{id}");
-    list.iter()
-        .map(|fault| {
-            (
-                distance(id, fault.id).min(distance(&prefixed, fault.id)),
-                fault.id,
-            )
+/// How many ids are suggested for one that does not exist.
+const SUGGESTED: usize = 3;
+
+/// The known ids that begin with these words, or have them in them; where there are none, those
+/// that take few edits to reach. The nearest come first.
+fn closest(list: &'static [Fault], id: &str) -> Vec<&'static str> {
+    let bare = |id: &'_ str| id.strip_prefix("sep-2640-").unwrap_or(id).to_owned();
+    let wanted = bare(id);
+    let mut ranked: Vec<(usize, usize, &'static str)> = list
+        .iter()
+        .filter_map(|fault| {
+            let known = bare(fault.id);
+            let away = distance(&wanted, &known);
+            let rank = if wanted.len() >= 3 && known.starts_with(&wanted) {
+                0
+            } else if wanted.len() >= 3 && known.contains(&wanted) {
+                1
+            } else if away <= known.len() / 3 {
+                2
+            } else {
+                return None;
+            };
+            Some((rank, away, fault.id))
         })
-        .min()
-        .filter(|(distance, known)| *distance <= known.len() / 3)
-        .map(|(_, known)| known)
+        .collect();
+    ranked.sort_unstable();
+    let best = ranked.first().map(|(rank, ..)| *rank);
+    let of_best = ranked
+        .into_iter()
+        .filter(|(rank, ..)| Some(*rank) == best)
+        .map(|(.., id)| id);
+    // Of those that are merely alike, one is a guess and three are noise.
+    of_best
+        .take(if best == Some(2) { 1 } else { SUGGESTED })
+        .collect()
 }
 
 /// Levenshtein distance in bytes.
@@ -206,6 +228,16 @@ mod tests {
         let message = |id: &str| find(id).unwrap_err().to_string();
         assert!(message("sep-2640-skills-list-stabel").contains("`sep-2640-skills-list-stable`"));
         assert!(message("skills-list-stable").contains("`sep-2640-skills-list-stable`"));
+        // What it begins with, or has in it, says more than what it looks like.
+        assert!(message("sep-2640-skills-list-p").contains("`sep-2640-skills-list-pagination`"));
+        let several = message("sep-2640-resources-digest");
+        let known = [
+            "`sep-2640-resources-digest-format`",
+            "`sep-2640-resources-digest-accurate`",
+        ];
+        assert!(known.iter().all(|id| several.contains(id)), "{several}");
+        assert!(message("dotdot").contains("`sep-2640-resources-uri-within-skill/dotdot`"));
         assert!(message("zzz").contains("list the faults"));
+        assert!(message("").contains("list the faults"));
     }
 }

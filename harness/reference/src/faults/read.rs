@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Fault;
 use super::entry::remove;
-use super::kind::{Kind, decoded_dots, dot_dot, normalise};
+use super::kind::{Kind, broken_escape, decoded_dots, dot_dot, normalise};
 use super::pick::within;
 use super::sabotage::Scene;
 use crate::catalog::{Catalog, README};
@@ -20,6 +20,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "does not find the SKILL.md of one listed skill",
     ),
     Fault::new(
+        "sep-2640-skillmd-required/unlisted",
+        "does not find the SKILL.md of a skill that is not listed",
+    )
+    .needs(&["unlisted-skill"]),
+    Fault::new(
         "sep-2640-resources-readable",
         "does not find files with a space in their name",
     ),
@@ -28,6 +33,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "does not find files that lie two directories deep",
     ),
     Fault::new(
+        "sep-2640-resources-readable/unlisted",
+        "does not find the supporting files of a skill that is not listed",
+    )
+    .needs(&["unlisted-skill"]),
+    Fault::new(
         "sep-2640-read-content-for-uri",
         "sends one file under a file:// URI",
     ),
@@ -35,6 +45,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "sep-2640-read-content-for-uri/decoded",
         "sends files under the decoded form of their URI",
     ),
+    Fault::new(
+        "sep-2640-read-content-for-uri/first",
+        "sends files under a file:// URI until skills/list was called",
+    )
+    .modern()
+    .stdio(),
     Fault::new(
         "sep-2640-read-single-content",
         "sends a second file along with one file",
@@ -67,6 +83,22 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
         "sep-2640-read-malformed-params",
         "answers a missing or mistyped uri with an internal error",
+    ),
+    Fault::new(
+        "sep-2640-read-malformed-params/boolean",
+        "answers uri: true with an internal error",
+    ),
+    Fault::new(
+        "sep-2640-read-hostile-uri",
+        "fails with an internal error on a broken percent escape",
+    ),
+    Fault::new(
+        "sep-2640-read-hostile-uri/long",
+        "answers a URI of 64 KiB with -32000",
+    ),
+    Fault::new(
+        "sep-2640-read-hostile-uri/nul",
+        "answers a URI with NUL with empty text",
     ),
     Fault::new(
         "sep-2640-read-traversal",
@@ -106,8 +138,13 @@ pub(super) fn catalog(id: &str, catalog: &mut Catalog) {
 
 pub(super) fn outcome(scene: &Scene<'_>, outcome: &mut Outcome) {
     let Some(uri) = scene.uri() else {
-        if scene.id == "sep-2640-read-malformed-params" {
-            *outcome = Err(RpcError::internal());
+        let boolean = scene.call.params.get("uri").is_some_and(Value::is_boolean);
+        match scene.id {
+            "sep-2640-read-malformed-params" => *outcome = Err(RpcError::internal()),
+            "sep-2640-read-malformed-params/boolean" if boolean => {
+                *outcome = Err(RpcError::internal());
+            }
+            _ => {}
         }
         return;
     };
@@ -120,8 +157,12 @@ pub(super) fn outcome(scene: &Scene<'_>, outcome: &mut Outcome) {
     let victim = scene.picked.skill.map(|index| &catalog.skills[index]);
     let missing = match scene.id {
         "sep-2640-skillmd-required" => victim.is_some_and(|victim| victim.uri == uri),
+        "sep-2640-skillmd-required/unlisted" => catalog.unlisted().any(|skill| skill.uri == uri),
         "sep-2640-resources-readable" => path.contains(' '),
         "sep-2640-resources-readable/subdir" => depth(catalog, path) > 1,
+        "sep-2640-resources-readable/unlisted" => catalog
+            .unlisted()
+            .any(|skill| skill.uri != uri && within(path, &skill.path)),
         _ => false,
     };
     if missing {
@@ -147,6 +188,9 @@ fn contents(scene: &Scene<'_>, uri: &str, result: &mut Value) {
     let item = &mut result["contents"][0];
     match scene.id {
         "sep-2640-read-content-for-uri" if is_victim => {
+            item["uri"] = json!(format!("file:///{}", catalog.files[uri].path));
+        }
+        "sep-2640-read-content-for-uri/first" if !scene.memory().listed => {
             item["uri"] = json!(format!("file:///{}", catalog.files[uri].path));
         }
         "sep-2640-read-content-for-uri/decoded" => {
@@ -195,6 +239,13 @@ fn unserved(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
         }
         "sep-2640-read-no-empty-contents" if unknown_file() => {
             *outcome = with_contents(json!([]));
+        }
+        "sep-2640-read-hostile-uri" if broken_escape(uri) => *outcome = Err(RpcError::internal()),
+        "sep-2640-read-hostile-uri/long" if uri.len() > 32_768 => {
+            *outcome = Err(RpcError::new(-32000, "the URI is too long"));
+        }
+        "sep-2640-read-hostile-uri/nul" if uri.contains('\0') => {
+            *outcome = with_contents(json!([{"uri": uri, "text": ""}]));
         }
         "sep-2640-read-traversal" if escapes(catalog, uri) => {
             *outcome = with_contents(secret(uri));

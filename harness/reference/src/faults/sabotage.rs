@@ -37,6 +37,8 @@ pub(super) struct Memory {
     pub cursors: HashMap<String, Value>,
     /// How many of those were handed out.
     pub issued: usize,
+    /// What is said too late, and after how many more answers.
+    pub late: Option<(usize, Vec<u8>)>,
 }
 
 /// A request under the eyes of a fault.
@@ -181,18 +183,34 @@ impl Sabotage {
         status: u16,
         envelope: Value,
     ) -> Answer {
-        match self.acting(call.era, channel) {
-            Some(id) => wire::bytes(id, &server.catalog, call, status, envelope),
-            None => Answer::json(status, &envelope),
+        let Some(id) = self.acting(call.era, channel) else {
+            return Answer::json(status, &envelope);
+        };
+        let answer = wire::bytes(id, &server.catalog, call, status, envelope);
+        let mut memory = lock(&self.memory);
+        match memory.late.take() {
+            Some((0, late)) => answer.and(&late),
+            Some((more, late)) => {
+                memory.late = Some((more - 1, late));
+                answer
+            }
+            None => answer,
         }
     }
 
     /// Point seven: a message that is not to be answered.
     pub fn notification(&self, message: &Message) -> Answer {
-        match self.id() {
-            Some(id) => wire::notification(id, message),
-            None => Answer::silence(),
+        let Some(id) = self.id() else {
+            return Answer::silence();
+        };
+        let answer = wire::notification(id, message);
+        if id == "sep-2640-notification-silent/late"
+            && let Some(late) = answer.body
+        {
+            lock(&self.memory).late = Some((1, late));
+            return Answer::silence();
         }
+        answer
     }
 
     /// Point eight: what came in is not a message.

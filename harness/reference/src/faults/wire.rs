@@ -19,6 +19,40 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers a request without an id with a result",
     ),
     Fault::new(
+        "sep-2640-notification-silent/read",
+        "answers resources/read without an id with an error",
+    ),
+    Fault::new(
+        "sep-2640-notification-silent/directory",
+        "answers resources/directory/read without an id with an error",
+    ),
+    Fault::new(
+        "sep-2640-notification-silent/late",
+        "answers a request without an id after two other answers",
+    )
+    .over(Channel::Stdio),
+    Fault::new(
+        "sep-2640-response-id",
+        "answers skills/get with the next id",
+    )
+    .over(Channel::Http),
+    Fault::new(
+        "sep-2640-response-id/string",
+        "answers skills/get with the id as a string",
+    )
+    .over(Channel::Http),
+    Fault::new(
+        "sep-2640-response-id/missing",
+        "answers skills/get without an id",
+    )
+    .over(Channel::Http),
+    Fault::new(
+        "sep-2640-response-id/unasked",
+        "sends answers that nobody asked for after those of skills/get",
+    )
+    .over(Channel::Stdio),
+    Fault::new("sep-2640-response-once", "answers skills/get twice").over(Channel::Stdio),
+    Fault::new(
         "sep-2640-alive-after-malformed",
         "exits when a message is not valid JSON",
     ),
@@ -51,6 +85,16 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern()
     .over(Channel::Http),
     Fault::new(
+        "sep-2640-http-envelope",
+        "sends results of skills/get as text/plain",
+    )
+    .over(Channel::Http),
+    Fault::new(
+        "sep-2640-http-envelope/status",
+        "sends results of skills/get with HTTP status 500",
+    )
+    .over(Channel::Http),
+    Fault::new(
         "sep-2640-frame-duplicate-keys",
         "writes the skills member of skills/list twice",
     ),
@@ -69,6 +113,8 @@ pub(super) fn bytes(
     status: u16,
     mut envelope: Value,
 ) -> Answer {
+    // An error without an id may be about what could not be read.
+    let is_get = call.method == "skills/get" && envelope.get("result").is_some();
     match id {
         "sep-2640-error-wellformed" if unknown_skill(catalog, call, &envelope) => {
             let code = envelope["error"]["code"].to_string();
@@ -91,6 +137,28 @@ pub(super) fn bytes(
                 body: Some(page.into()),
                 ..Answer::json(404, &envelope)
             };
+        }
+        "sep-2640-http-envelope" if is_get => {
+            return Answer {
+                content_type: "text/plain",
+                ..Answer::json(status, &envelope)
+            };
+        }
+        "sep-2640-http-envelope/status" if is_get => return Answer::json(500, &envelope),
+        "sep-2640-response-id" if is_get => {
+            envelope["id"] = json!(envelope["id"].as_i64().unwrap_or(0) + 1);
+        }
+        "sep-2640-response-id/string" if is_get => {
+            envelope["id"] = json!(envelope["id"].to_string());
+        }
+        "sep-2640-response-id/missing" if is_get => remove(&mut envelope, "id"),
+        "sep-2640-response-id/unasked" if is_get => {
+            let mut other = envelope.clone();
+            other["id"] = json!(envelope["id"].as_i64().unwrap_or(0) + 1_000_000);
+            return Answer::json(status, &envelope).and(other.to_string().as_bytes());
+        }
+        "sep-2640-response-once" if is_get => {
+            return Answer::json(status, &envelope).and(envelope.to_string().as_bytes());
         }
         "sep-2640-frame-duplicate-keys" if call.method == "skills/list" => {
             if let Some(skills) = envelope.pointer("/result/skills") {
@@ -123,6 +191,15 @@ pub(super) fn notification(id: &str, message: &Message) -> Answer {
         "sep-2640-notification-silent" => {
             RpcError::invalid_request("the request has no id").envelope(&Value::Null)
         }
+        "sep-2640-notification-silent/read" if message.method == "resources/read" => {
+            RpcError::internal().envelope(&Value::Null)
+        }
+        "sep-2640-notification-silent/directory"
+            if message.method == "resources/directory/read" =>
+        {
+            RpcError::internal().envelope(&Value::Null)
+        }
+        "sep-2640-notification-silent/late" => RpcError::internal().envelope(&Value::Null),
         "sep-2640-notification-silent/reply" => json!({"jsonrpc": "2.0", "id": null, "result": {}}),
         _ => return Answer::silence(),
     };

@@ -240,7 +240,7 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 /// A path segment for any text: no separators, no dots with a meaning, and
 /// not too long for a file system.
 pub(super) fn segment(text: &str) -> String {
-    let encoded = encode_segment(text);
+    let encoded = encode_segment(text).to_string();
     match encoded.as_str() {
         "" => "@empty".to_owned(),
         "." | ".." => encoded.replace('.', "%2E"),

@@ -93,7 +93,7 @@ fn inside(directory: &Path, path: &str) -> io::Result<PathBuf> {
 /// The `file:` URI of a path.
 pub(super) fn file_uri(path: &Path) -> String {
     let segments = path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(encode_segment(&name.to_string_lossy())),
+        Component::Normal(name) => Some(encode_segment(&name.to_string_lossy()).to_string()),
         _ => None,
     });
     format!("file:///{}", segments.collect::<Vec<_>>().join("/"))

@@ -14,15 +14,18 @@ use crate::server::Server;
 use crate::tree::COUNTER;
 use crate::uri::show;
 
-pub(super) fn list(server: &Server, call: &Call) -> Outcome {
-    let resources = &server.catalog.resources;
-    let pages = Pages {
+/// The pages of `resources/list`.
+pub(crate) fn pages(server: &Server) -> Pages<'static> {
+    Pages {
         method: "resources/list",
         scope: "",
-        total: resources.len(),
+        total: server.catalog.resources.len(),
         size: server.options.page_size,
-    };
-    page(&pages, resources, call)
+    }
+}
+
+pub(super) fn list(server: &Server, call: &Call) -> Outcome {
+    page(&pages(server), &server.catalog.resources, call)
 }
 
 /// A page of resource metadata.

@@ -116,7 +116,9 @@ fn nested(view: &View<'_>, judgement: &mut Judgement) {
             .scene
             .consents
             .iter()
-            .filter(|consent| consent.at < ask.to && asks_about(consent, server, uri))
+            .filter(|consent| {
+                consent.at < ask.to && asks_for(consent, LOADS) && asks_about(consent, server, uri)
+            })
             .last();
         match (own, outcome(ask)) {
             (None, Outcome::Ok(_)) => judgement.violated(

@@ -12,11 +12,13 @@ use crate::wire::scene::Ask;
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
-    Check::host("sep-2640-host-surface-directory-read", surfaced),
+    Check::host("sep-2640-host-surface-directory-read", surfaced)
+        .after(&["sep-2640-client-directory-read-request"]),
     Check::host(
         "sep-2640-directory-read-not-manifest-extension",
         no_extension,
-    ),
+    )
+    .after(&["sep-2640-host-unlisted-read"]),
     Check::host("sep-2640-host-directory-change-presented", change_presented),
 ];
 
@@ -34,12 +36,15 @@ fn surfaced(view: &View<'_>, judgement: &mut Judgement) {
         let uri = member(&ask.params, "uri").unwrap_or("list_directory");
         match outcome(ask) {
             Outcome::Ok(_) => judgement.holds(),
-            Outcome::Refused { reason, .. } if view.witnessed() => judgement.violated(
-                place(ask),
-                uri,
-                "the directory's children, since the server declares directoryRead",
-                format!("it was refused: {reason}"),
-            ),
+            Outcome::Refused { reason, .. } if view.witnessed() => {
+                judgement.violated(
+                    place(ask),
+                    uri,
+                    "the directory's children, since the server declares directoryRead",
+                    format!("it was refused: {reason}"),
+                );
+                judgement.because("directory");
+            }
             _ => {}
         }
     }
@@ -94,12 +99,15 @@ fn no_extension(view: &View<'_>, judgement: &mut Judgement) {
                     .is_some_and(|entry| is_ahead(entry, skill, uri))
         });
         match (sent, outcome(ask)) {
-            (Some(served), _) => judgement.violated(
-                at(served.at),
-                uri,
-                "no read of a file that only a directory showed",
-                "resources/read was sent",
-            ),
+            (Some(served), _) => {
+                judgement.violated(
+                    at(served.at),
+                    uri,
+                    "no read of a file that only a directory showed",
+                    "resources/read was sent",
+                );
+                judgement.because("unlisted");
+            }
             (None, Outcome::Refused { .. }) if view.witnessed() => judgement.holds(),
             _ => {}
         }

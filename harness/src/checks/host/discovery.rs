@@ -9,12 +9,14 @@ use crate::checks::entries::size_of;
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 
+const SCHEME: &str = "sep-2640-host-not-skill-by-scheme";
+
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
     Check::host("sep-2640-host-load-by-uri", load_by_uri).after(&["sep-2640-client-cache-reuse"]),
     Check::host("sep-2640-host-no-empty-listing-assumption", no_assumption),
-    Check::host("sep-2640-host-reference-confirmed", confirmed),
-    Check::host("sep-2640-host-not-skill-by-scheme", not_by_scheme),
+    Check::host("sep-2640-host-reference-confirmed", confirmed).after(&[SCHEME]),
+    Check::host(SCHEME, not_by_scheme),
     Check::host("sep-2640-host-unknown-frontmatter-accepted", unknown_fields),
     Check::host("sep-2640-host-reserved-metadata-ignored", reserved_metadata),
     Check::host("sep-2640-limit-host-support", limits_supported),

@@ -28,13 +28,7 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// Steps that other checks judge.
-const OTHERS: [&str; 5] = [
-    "annotated",
-    "run-denied",
-    "run-other",
-    "run-trusted-server",
-    "durable-run",
-];
+const OTHERS: [&str; 3] = ["annotated", "run-other", "durable-run"];
 
 fn ran(ask: &Ask) -> Option<bool> {
     result(ask)?.get("ran")?.as_bool()
@@ -54,15 +48,39 @@ fn may_run(view: &View<'_>, ask: &Ask, server: &str, uri: &str) -> bool {
 /// Code that is run while a skill is acted on passes the user's approval.
 fn exec_gate(view: &View<'_>, judgement: &mut Judgement) {
     for ask in view.asks("run_tool") {
-        if ask
+        let other = ask
             .name
             .as_deref()
-            .is_some_and(|name| OTHERS.contains(&name))
-        {
+            .is_some_and(|name| OTHERS.contains(&name));
+        // A refusal that was passed over, and trust in a server, are judged apart.
+        if other || declined(view, ask) || trusted(view, ask) {
             continue;
         }
         judge_run(view, judgement, ask, "it ran without a question");
     }
+}
+
+/// Whether the user declined to run code in this call.
+fn declined(view: &View<'_>, ask: &Ask) -> bool {
+    view.scene.consents.iter().any(|consent| {
+        ask.from < consent.at
+            && consent.at < ask.to
+            && !consent.allowed
+            && asks_for(consent, &["execute"])
+    })
+}
+
+/// Whether the user was asked to trust the server as a whole, and agreed.
+fn trusted(view: &View<'_>, ask: &Ask) -> bool {
+    let Some((server, _)) = acting_on(ask) else {
+        return false;
+    };
+    view.scene.consents.iter().any(|consent| {
+        consent.at < ask.to
+            && consent.allowed
+            && member(&consent.params, "kind") == Some("server")
+            && member(&consent.params, "server") == Some(server)
+    })
 }
 
 fn judge_run(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, actual: &str) {
@@ -101,26 +119,26 @@ fn no_execution(view: &View<'_>, judgement: &mut Judgement) {
         }
     }
     for ask in &view.scene.asks {
-        let Some(name) = ask.name.as_deref() else {
-            continue;
-        };
-        match name {
+        match ask.name.as_deref().unwrap_or_default() {
             "hooked" if view.witnessed() && matches!(outcome(ask), Outcome::Ok(_)) => {
                 judgement.holds()
             }
-            "run-denied" => judge_run(
-                view,
-                judgement,
-                ask,
-                "it ran although the user had declined",
-            ),
             "run-other" => judge_run(
                 view,
                 judgement,
                 ask,
                 "it ran under the approval of another skill",
             ),
-            "run-trusted-server" => {
+            "annotated" | "durable-run" => {}
+            _ if ask.verb == "run_tool" && declined(view, ask) => {
+                judge_run(
+                    view,
+                    judgement,
+                    ask,
+                    "it ran although the user had declined",
+                );
+            }
+            _ if ask.verb == "run_tool" && trusted(view, ask) => {
                 judge_run(
                     view,
                     judgement,
@@ -228,7 +246,17 @@ fn allowed_tools(view: &View<'_>, judgement: &mut Judgement) {
                             && super::view::target(load) == Some((server, uri))
                     })
             });
-            let active = wanted.iter().find(|tool| in_force.contains(tool.as_str()));
+            // What was in force before the load did not come from it.
+            let before = |tool: &str| {
+                view.results("tools").any(|(earlier, tools)| {
+                    earlier.to < ask.from
+                        && !view.loaded(server, uri, earlier.from)
+                        && self::in_force(tools).contains(tool)
+                })
+            };
+            let active = wanted
+                .iter()
+                .find(|tool| in_force.contains(tool.as_str()) && !before(tool));
             match active {
                 Some(tool) if !granted => judgement.violated(
                     place(ask),
@@ -306,9 +334,7 @@ fn nested_not_acted_on(view: &View<'_>, judgement: &mut Judgement) {
             continue;
         };
         let nested = uri != outer && uri.ends_with("/SKILL.md") && inside(outer, uri);
-        if !nested
-            || !matches!(outcome(ask), Outcome::Ok(_))
-            || view.loaded(server, uri, usize::MAX)
+        if !nested || !matches!(outcome(ask), Outcome::Ok(_)) || view.loaded(server, uri, ask.from)
         {
             continue;
         }

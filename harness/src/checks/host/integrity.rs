@@ -11,12 +11,15 @@ use crate::verdict::Judgement;
 use crate::wire::content::Content;
 use crate::wire::scene::Served;
 
+pub(super) const DIGEST: &str = "sep-2640-host-verify-digest";
+
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
-    Check::host("sep-2640-host-verify-digest", verify_digest),
+    Check::host(DIGEST, verify_digest),
     Check::host("sep-2640-host-size-mismatch-failure", size_mismatch),
     Check::host("sep-2640-host-frontmatter-comparison", frontmatter_compared),
-    Check::host("sep-2640-host-annotations-no-semantics", annotations),
+    Check::host("sep-2640-host-annotations-no-semantics", annotations)
+        .after(&[DIGEST, "sep-2640-host-exec-gate-while-acting"]),
 ];
 
 /// Steps whose outcome other checks judge: reads late in an acting window, after a refresh, and of
@@ -54,6 +57,28 @@ impl Fetched<'_> {
         name.is_some_and(|name| names.contains(&name))
     }
 
+    /// The same, where no entry that the server has handed out for the skill lists the digest: a
+    /// host may hold on to the entry from which it loaded the skill, or go on under a later one.
+    fn mismatch(&self, view: &View<'_>) -> Option<(String, String)> {
+        let (listed, digest) = self.digests()?;
+        let Use {
+            server,
+            skill,
+            uri,
+            ask,
+            ..
+        } = self.used;
+        let lists = |entry: &Value| {
+            let items = entry.get("resources").and_then(Value::as_array);
+            items.into_iter().flatten().any(|item| {
+                member(item, "uri") == Some(uri) && member(item, "digest") == Some(&digest)
+            })
+        };
+        let mut entries = view.entries(server, skill, ask.to);
+        let known = entries.any(|delivery| lists(delivery.entry));
+        (!known).then_some((listed, digest))
+    }
+
     /// What the manifest lists, and what was fetched, where the digests differ.
     pub(super) fn digests(&self) -> Option<(String, String)> {
         let item = item(self.entry, self.used.uri)?;
@@ -73,6 +98,7 @@ impl Fetched<'_> {
         match self.used.outcome {
             Outcome::Ok(_) if view.used(self.used.outcome, self.served) => {
                 judgement.violated(place(self.used.ask), self.used.uri, expected, actual);
+                judgement.because("content");
             }
             Outcome::Refused { .. } if view.witnessed() => judgement.holds(),
             _ => {}
@@ -86,7 +112,7 @@ fn verify_digest(view: &View<'_>, judgement: &mut Judgement) {
         if fetched.is_named(&OTHERS) {
             continue;
         }
-        if let Some((listed, digest)) = fetched.digests() {
+        if let Some((listed, digest)) = fetched.mismatch(view) {
             fetched.refused(
                 view,
                 judgement,
@@ -170,12 +196,15 @@ fn annotations(view: &View<'_>, judgement: &mut Judgement) {
     for ask in view.named("annotated").filter(|ask| ask.verb == "run_tool") {
         let ran = super::view::result(ask).and_then(|result| result.get("ran")?.as_bool());
         match ran {
-            Some(true) if view.consents(ask).next().is_none() => judgement.violated(
-                place(ask),
-                "run_tool",
-                "a question to the user, whatever `_meta` says of the skill",
-                "the command ran without one",
-            ),
+            Some(true) if view.consents(ask).next().is_none() => {
+                judgement.violated(
+                    place(ask),
+                    "run_tool",
+                    "a question to the user, whatever `_meta` says of the skill",
+                    "the command ran without one",
+                );
+                judgement.because("run_tool");
+            }
             Some(_) if view.witnessed() => judgement.holds(),
             _ => {}
         }

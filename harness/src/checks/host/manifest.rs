@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
-use super::integrity::fetched;
+use super::integrity::{DIGEST, fetched};
+use super::names::LABEL;
 use super::view::{Outcome, View, at, inside, item, member, outcome, place, shown_in_directory};
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
@@ -15,9 +16,9 @@ use crate::wire::scene::Ask;
 pub const CHECKS: &[Check] = &[
     Check::host("sep-2640-host-unlisted-read", unlisted_read),
     Check::host("sep-2640-resources-invalid-entry", invalid_entry),
-    Check::host("sep-2640-host-invalid-entry-isolated", invalid_isolated),
-    Check::host("sep-2640-host-acting-window", acting_window),
-    Check::host("sep-2640-host-recovery-by-refresh", recovery),
+    Check::host("sep-2640-host-invalid-entry-isolated", invalid_isolated).after(&[LABEL]),
+    Check::host("sep-2640-host-acting-window", acting_window).after(&[LABEL, DIGEST]),
+    Check::host("sep-2640-host-recovery-by-refresh", recovery).after(&[DIGEST]),
 ];
 
 /// While a host acts on a skill, a file that its manifest lacks is neither asked for nor handed
@@ -52,15 +53,19 @@ fn unlisted_read(view: &View<'_>, judgement: &mut Judgement) {
                 "no request for a file that the manifest lacks",
                 "resources/read was sent",
             );
+            judgement.because("unlisted");
             continue;
         }
         match used.outcome {
-            Outcome::Ok(_) if lists(used.ask.to) == Some(false) => judgement.violated(
-                place(used.ask),
-                used.uri,
-                "a refusal, as for content that fails verification",
-                "the file was handed over",
-            ),
+            Outcome::Ok(_) if lists(used.ask.to) == Some(false) => {
+                judgement.violated(
+                    place(used.ask),
+                    used.uri,
+                    "a refusal, as for content that fails verification",
+                    "the file was handed over",
+                );
+                judgement.because("unlisted");
+            }
             Outcome::Refused { .. } if view.witnessed() => judgement.holds(),
             _ => {}
         }
@@ -78,6 +83,18 @@ fn invalid(entry: &Value) -> Option<&'static str> {
         Some(Value::String(text)) if text == "dynamic" => None,
         Some(_) => Some("its `resources` is neither an array nor \"dynamic\""),
     }
+}
+
+/// Whether an entry gives a host reason to leave it out: those whose manifest has misplaced items
+/// may be refused as a whole.
+fn questionable(entry: &Value) -> bool {
+    let items = entry.get("resources").and_then(Value::as_array);
+    let mut uris = items
+        .into_iter()
+        .flatten()
+        .filter_map(|item| member(item, "uri"));
+    let skill = member(entry, "uri").unwrap_or_default();
+    invalid(entry).is_some() || uris.any(|uri| misplaced(entry, skill, uri).is_some())
 }
 
 /// An invalid entry is not loaded, and what its manifest may not list is not taken for a file of the
@@ -159,7 +176,7 @@ fn invalid_isolated(view: &View<'_>, judgement: &mut Judgement) {
             if !entries.iter().any(|entry| invalid(entry).is_some()) {
                 continue;
             }
-            for entry in entries.iter().filter(|entry| invalid(entry).is_none()) {
+            for entry in entries.iter().filter(|entry| !questionable(entry)) {
                 let Some(uri) = member(entry, "uri") else {
                     continue;
                 };

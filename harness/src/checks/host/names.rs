@@ -13,16 +13,18 @@ use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 
 const IDENTITY: &str = "sep-2640-host-skill-identity-pair";
+const COLLISION: &str = "sep-2640-host-disambiguate-listing-collision";
+pub(super) const LABEL: &str = "sep-2640-host-label-not-serverinfo-name";
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
-    Check::host(IDENTITY, identity_pair),
-    Check::host("sep-2640-host-nested-entry-separate", nested_separate),
+    Check::host(IDENTITY, identity_pair).after(&[LABEL]),
+    Check::host("sep-2640-host-nested-entry-separate", nested_separate).after(&[LABEL]),
     Check::host("sep-2640-names-not-unique", names_not_unique),
-    Check::host("sep-2640-host-disambiguate-listing-collision", disambiguate),
-    Check::host("sep-2640-host-cross-origin-no-shadow", no_shadow),
-    Check::host("sep-2640-host-collisions-surfaced", surfaced),
-    Check::host("sep-2640-host-label-not-serverinfo-name", label),
+    Check::host(COLLISION, disambiguate).after(&[LABEL]),
+    Check::host("sep-2640-host-cross-origin-no-shadow", no_shadow).after(&[LABEL]),
+    Check::host("sep-2640-host-collisions-surfaced", surfaced).after(&[COLLISION, LABEL]),
+    Check::host(LABEL, label),
     Check::host(
         "sep-2640-host-cache-path-encodes-origin",
         path_encodes_origin,
@@ -467,13 +469,21 @@ fn surfaced(view: &View<'_>, judgement: &mut Judgement) {
     for name in names {
         if told.contains(name) {
             judgement.holds();
-        } else {
-            judgement.violated(
-                place(last.0),
-                name,
-                "a word to the user on skills that share a name",
-                "no notice names it",
-            );
+            continue;
+        }
+        judgement.violated(
+            place(last.0),
+            name,
+            "a word to the user on skills that share a name",
+            "no notice names it",
+        );
+        // Of a skill that is not even offered there is nothing to tell.
+        let list = view.last("list", last.0.from).map(|(_, list)| list);
+        let lost = listed.iter().find(|(server, uri, entry)| {
+            name_of(entry) == Some(name) && list.is_some_and(|list| !offers(list, server, uri))
+        });
+        if let Some((_, uri, _)) = lost {
+            judgement.because(*uri);
         }
     }
 }

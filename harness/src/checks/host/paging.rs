@@ -17,14 +17,20 @@ pub const CHECKS: &[Check] = &[
     Check::host("sep-2640-host-moving-catalog", moving_catalog),
 ];
 
-/// The requests of a listing, by server, in order.
+/// The requests of a listing, by connection, in order.
 fn walks<'a>(view: &View<'a>) -> Vec<Vec<&'a Served>> {
+    let connections = |served: &Served| {
+        view.asks("connect")
+            .filter(|ask| {
+                ask.from < served.at && member(&ask.params, "server") == Some(&served.server)
+            })
+            .count()
+    };
     let mut walks: Vec<Vec<&Served>> = Vec::new();
     for served in view.served("skills/list") {
-        match walks
-            .iter_mut()
-            .find(|walk| walk[0].server == served.server)
-        {
+        match walks.iter_mut().find(|walk| {
+            walk[0].server == served.server && connections(walk[0]) == connections(served)
+        }) {
             Some(walk) => walk.push(served),
             None => walks.push(vec![served]),
         }
@@ -111,7 +117,13 @@ fn end(view: &View<'_>, judgement: &mut Judgement) {
 fn invalid_restart(view: &View<'_>, judgement: &mut Judgement) {
     for walk in walks(view) {
         for (index, served) in walk.iter().enumerate() {
-            if served.error != Some(INVALID_PARAMS) || cursor(served).is_none() {
+            let issued = |page: &&Served| {
+                let next = next_cursor(page);
+                next.is_some() && next == cursor(served).and_then(Value::as_str)
+            };
+            if served.error != Some(INVALID_PARAMS)
+                || !walk[..index].iter().any(|page| issued(page))
+            {
                 continue;
             }
             let anew = walk[index + 1..]
@@ -142,12 +154,16 @@ fn not_persisted(view: &View<'_>, judgement: &mut Judgement) {
                 judgement.holds();
                 continue;
             };
-            let fresh = view.served("skills/list").any(|page| {
-                page.server == served.server
-                    && page.at > restart.to
-                    && page.to < served.at
-                    && next_cursor(page) == Some(sent)
-            });
+            let pages = |fresh: bool| {
+                view.served("skills/list").any(|page| {
+                    page.server == served.server
+                        && (page.at > restart.to) == fresh
+                        && page.to < served.at
+                        && next_cursor(page) == Some(sent)
+                })
+            };
+            // A cursor that nobody issued is another matter.
+            let fresh = pages(true) || !pages(false);
             if fresh {
                 judgement.holds();
             } else {

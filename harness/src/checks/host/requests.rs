@@ -155,6 +155,7 @@ fn directory_request(view: &View<'_>, judgement: &mut Judgement) {
                 "the URI of the directory on each page",
                 "a request without `uri`",
             );
+            judgement.because("directory");
             continue;
         };
         if uri.ends_with('/') {
@@ -164,6 +165,7 @@ fn directory_request(view: &View<'_>, judgement: &mut Judgement) {
                 "a directory URI without a trailing slash",
                 uri,
             );
+            judgement.because("directory");
             continue;
         }
         let Some(cursor) = member(&served.params, "cursor") else {

@@ -120,8 +120,7 @@ pub(super) fn is_unreserved(byte: u8) -> bool {
 
 /// `.` or `..`, in plain or in escaped spelling.
 pub(super) fn is_dot_segment(segment: &str) -> bool {
-    matches!(
-        segment.to_ascii_lowercase().as_str(),
-        "." | ".." | "%2e" | ".%2e" | "%2e." | "%2e%2e"
-    )
+    [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
+        .iter()
+        .any(|dots| segment.eq_ignore_ascii_case(dots))
 }

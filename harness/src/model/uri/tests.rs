@@ -397,7 +397,7 @@ proptest! {
     fn normal_form_is_stable(uri in near_uri()) {
         if let Some(normal) = normalize(&uri) {
             let again = normalize(&normal);
-            prop_assert_eq!(again.as_deref(), Some(normal.as_str()));
+            prop_assert_eq!(again.as_deref(), Some(normal.as_ref()));
         }
         prop_assert_eq!(normalize(&uri).is_some(), check(&uri).is_ok());
     }
@@ -457,11 +457,28 @@ proptest! {
     }
 
     #[test]
+    fn plain_uris_are_judged_like_any_others(
+        root in "(skill|Skill|x\\+y)://[a.B~]{0,3}(/[a.B~]{0,3}){0,3}",
+        rest in "[/a.B~%:]{0,9}",
+    ) {
+        let uri = format!("{root}{rest}");
+        for uri in [&root, &uri].into_iter().filter(|uri| plain::is_plain(uri)) {
+            let parts = Parts::of(uri);
+            prop_assert!(parts.as_ref().is_some_and(|parts| !parts.underflow));
+            prop_assert_eq!(parts.map(|parts| parts.to_uri()), Some(uri.clone()));
+            prop_assert!(faults_of_any(uri, &root).is_empty(), "{}", uri);
+        }
+        if let Some(rest) = plain::relative(&root, &uri) {
+            prop_assert_eq!(relative_of_any(&root, &uri), Ok(rest.to_owned()));
+        }
+    }
+
+    #[test]
     fn what_is_within_starts_with_the_root(root in near_uri(), uri in near_uri()) {
         if within(&root, &uri).is_ok() {
-            let root = normalize(&root).unwrap_or(root);
-            let uri = normalize(&uri).unwrap_or(uri);
-            let rest = uri.strip_prefix(&root);
+            let root = normalize(&root).unwrap_or(Cow::Borrowed(&root));
+            let uri = normalize(&uri).unwrap_or(Cow::Borrowed(&uri));
+            let rest = uri.strip_prefix(root.as_ref());
             prop_assert!(rest.is_some_and(|rest| rest.starts_with('/')));
         }
     }

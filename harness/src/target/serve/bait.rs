@@ -3,14 +3,18 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tempfile::TempDir;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::stage::Stage;
 use crate::wire::scene::Bait;
+
+/// How long a connection may be without a request.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Listeners and a directory for one run.
 #[derive(Debug)]
@@ -33,8 +37,8 @@ impl Baits {
         let http = TcpListener::bind(("127.0.0.1", 0)).await?;
         let (at, http_at) = (authority.local_addr()?, http.local_addr()?);
         let tasks = vec![
-            tokio::spawn(watch(authority, stage.clone(), Bait::Connection)),
-            tokio::spawn(watch(http, stage.clone(), Bait::Http)),
+            tokio::spawn(watch(authority, stage.clone(), false)),
+            tokio::spawn(watch(http, stage.clone(), true)),
         ];
         Ok(Self {
             authority: at,
@@ -90,10 +94,20 @@ impl Drop for Baits {
     }
 }
 
-async fn watch(listener: TcpListener, stage: Stage, what: Bait) {
+/// Takes connections; where a web address is the bait, a mere connection is told from a request.
+async fn watch(listener: TcpListener, stage: Stage, web: bool) {
     while let Ok((mut stream, _)) = listener.accept().await {
-        stage.touched(what.clone());
+        let stage = stage.clone();
+        if !web {
+            stage.touched(Bait::Connection);
+        }
         tokio::spawn(async move {
+            if web {
+                let mut first = [0; 16];
+                let read = tokio::time::timeout(PATIENCE, stream.read(&mut first)).await;
+                let asked = matches!(read, Ok(Ok(read)) if read > 0);
+                stage.touched(if asked { Bait::Http } else { Bait::Connection });
+            }
             let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
             let _ = stream.write_all(answer.as_bytes()).await;
         });

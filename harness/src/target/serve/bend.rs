@@ -5,20 +5,22 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Edits of a JSON value, by pointer, in the order `remove`, `set`, `insert`, `alter`.
+/// Edits of a JSON value, by pointer, in the order `duplicate`, `remove`, `set`, `insert`, `alter`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bend {
     /// The method to whose answers alone the edits of an entry apply.
     pub via: Option<String>,
+    /// Items of arrays to put in a second time, before themselves.
+    pub duplicate: Vec<String>,
     /// Members to take out.
     pub remove: Vec<String>,
     /// Members to put in or to replace.
     pub set: BTreeMap<String, Value>,
     /// Items to put into an array, before the item that the pointer names.
     pub insert: BTreeMap<String, Value>,
-    /// Values to change: `upper`, `wrong` (its last character), `blank` (a blank in front), or a
-    /// number to add.
+    /// Values to change: `upper`, `wrong` (the last character, of a text the last before its final
+    /// line break), `reverse` (an array), or a number to add.
     pub alter: BTreeMap<String, Value>,
 }
 
@@ -30,6 +32,14 @@ impl Bend {
 
     /// Does the edits; what a pointer does not lead to is left alone.
     pub fn apply(&self, value: &mut Value) {
+        for pointer in &self.duplicate {
+            if let Some((Value::Array(items), last)) = parent(value, pointer)
+                && let Ok(index) = last.parse::<usize>()
+                && let Some(item) = items.get(index).cloned()
+            {
+                items.insert(index, item);
+            }
+        }
         for pointer in &self.remove {
             if let Some((parent, last)) = parent(value, pointer) {
                 match parent {
@@ -94,14 +104,17 @@ fn altered(old: &Value, how: &Value) -> Value {
                 None => json!(text.to_uppercase()),
             },
             "wrong" => {
-                let mut text = text.clone();
-                let last = text.pop();
-                text.push(if last == Some('0') { '1' } else { '0' });
-                json!(text)
+                let body = text.trim_end();
+                let (mut changed, end) = (body.to_owned(), &text[body.len()..]);
+                let last = changed.pop();
+                changed.push(if last == Some('0') { '1' } else { '0' });
+                json!(changed + end)
             }
-            "blank" => json!(format!(" {text}")),
             _ => old.clone(),
         },
+        (Value::Array(items), Value::String(how)) if how == "reverse" => {
+            items.iter().rev().cloned().collect()
+        }
         _ => old.clone(),
     }
 }
@@ -119,6 +132,8 @@ pub struct Rule {
     /// Which of these requests, from 1; all when left out.
     #[serde(default)]
     pub nth: Vec<usize>,
+    /// The URI for which the answer is given in place of the one asked for.
+    pub answer_for: Option<String>,
     /// Edits of the result.
     #[serde(default, rename = "result")]
     pub bend: Bend,

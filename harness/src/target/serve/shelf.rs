@@ -150,10 +150,7 @@ impl Skill {
         let name = self.root.rsplit('/').next().unwrap_or_default();
         let mut frontmatter = Map::new();
         frontmatter.insert("name".into(), json!(name));
-        frontmatter.insert(
-            "description".into(),
-            json!(format!("What {name} is for, as {label} has it.")),
-        );
+        frontmatter.insert("description".into(), json!(format!("What {name} is for.")));
         frontmatter.extend(self.spec.frontmatter.clone());
         frontmatter.retain(|_, value| !value.is_null());
         let mut real = frontmatter.clone();

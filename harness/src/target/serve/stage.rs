@@ -219,6 +219,9 @@ impl Stage {
                 continue;
             }
             response.delay += Duration::from_millis(rule.delay_ms);
+            if let Some(uri) = &rule.answer_for {
+                answer = server.answer(revision, &method, &json!({"uri": uri}));
+            }
             raw = rule.raw.clone().or(raw);
             if let Some(failure) = &rule.error {
                 answer = Err((failure.code, failure.message.clone()));
