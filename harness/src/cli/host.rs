@@ -95,6 +95,7 @@ fn prepare(args: &HostArgs) -> Result<HostPlan, String> {
             Channel::Http => Transport::Http,
             Channel::Stdio => Transport::Stdio,
         },
+        program: super::this_program()?,
         timeout: args.timeout,
         deadline: args.judging.deadline,
         scripts,

@@ -53,28 +53,24 @@ enum Doors {
 }
 
 impl Company {
-    /// Gets everything ready; the adapter is started with the first scene.
+    /// Gets everything ready; the adapter is started with the first scene. `program` is what hosts
+    /// start to reach servers over stdio: this program.
     ///
     /// # Errors
     ///
-    /// The machine gives no ports or no temporary directory, or the program does not know its own
-    /// path.
+    /// The machine gives no ports or no temporary directory.
     pub async fn assemble(
         target: TargetSpec,
         revision: Revision,
         transport: Transport,
+        program: &str,
         timeout: Duration,
     ) -> std::io::Result<Self> {
         let stage = Stage::new(revision, transport);
         let doors = match transport {
             Transport::Http => Doors::Http(Endpoint::open(stage.clone()).await?),
             Transport::Stdio => {
-                let program = std::env::current_exe()?;
-                let program = program
-                    .into_os_string()
-                    .into_string()
-                    .map_err(|_| std::io::Error::other("the path of this program is not UTF-8"))?;
-                Doors::Stdio(Exchange::open(stage.clone()).await?, program)
+                Doors::Stdio(Exchange::open(stage.clone()).await?, program.to_owned())
             }
         };
         Ok(Self {

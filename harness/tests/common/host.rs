@@ -36,6 +36,7 @@ pub async fn run(
         description: TargetDescription::default(),
         revisions: vec![revision],
         transport,
+        program: PROGRAM.to_owned(),
         timeout: Duration::from_secs(20),
         deadline: Duration::from_secs(120),
         scripts: scenario::scripts()
@@ -62,12 +63,7 @@ pub fn broken(report: &RunReport) -> BTreeSet<&str> {
     report
         .checks
         .iter()
-        .filter(|check| {
-            matches!(
-                check.verdict,
-                Verdict::Fail | Verdict::Warn | Verdict::Note
-            )
-        })
+        .filter(|check| matches!(check.verdict, Verdict::Fail | Verdict::Warn | Verdict::Note))
         .map(|check| check.id)
         .collect()
 }
