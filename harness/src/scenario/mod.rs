@@ -3,6 +3,7 @@
 pub mod expr;
 pub mod file;
 mod job;
+pub mod outline;
 pub mod perform;
 pub mod play;
 pub mod script;
