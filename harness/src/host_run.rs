@@ -253,6 +253,12 @@ fn unimplemented(scenes: &[Scene]) -> Vec<String> {
     verbs.into_iter().map(str::to_owned).collect()
 }
 
+/// Whether what is not implemented is a verb or a form of it.
+fn is_of(form: &str, verb: &str) -> bool {
+    form.strip_prefix(verb)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
 /// What a reader must know of what could not be seen.
 fn gaps(plan: &HostPlan, scenes: &[Scene], unimplemented: &[String]) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -268,7 +274,7 @@ fn gaps(plan: &HostPlan, scenes: &[Scene], unimplemented: &[String]) -> Vec<Rema
     let missing: Vec<&str> = plan
         .require
         .iter()
-        .filter(|verb| unimplemented.contains(verb))
+        .filter(|verb| unimplemented.iter().any(|form| is_of(form, verb)))
         .map(String::as_str)
         .collect();
     if !missing.is_empty() {
