@@ -35,6 +35,8 @@ pub struct Company {
     adapter: Option<Adapter>,
     resets: bool,
     scenes: usize,
+    /// Whether this scene has places that no host may reach.
+    baited: bool,
     /// The last answer to `list` in this scene.
     listed: Value,
     /// What the adapter said of itself; null before the first scene.
@@ -85,6 +87,7 @@ impl Company {
             adapter: None,
             resets: false,
             scenes: 0,
+            baited: false,
             listed: Value::Null,
             hello: Value::Null,
             losses: Vec::new(),
@@ -98,6 +101,7 @@ impl Company {
     /// The adapter cannot be started, or does not understand `hello`.
     pub async fn play(&mut self, script: &Script) -> Result<Scene, TargetError> {
         self.baits.clear();
+        self.baited = script.baited();
         let script = script
             .filled(|text| self.baits.fill(text))
             .map_err(|error| TargetError::new(error.to_string()))?;
@@ -109,7 +113,7 @@ impl Company {
             }
             self.step(&script, step, number, &state).await;
         }
-        if script.baited() {
+        if self.baited {
             // What was reached is told by tasks of their own.
             tokio::time::sleep(Duration::from_millis(2)).await;
             self.baits.look(&self.stage);
@@ -197,7 +201,7 @@ impl Company {
                 if let (true, Reply::Result(result)) = (verb == "list", reply) {
                     self.listed = result;
                 }
-                if script.baited() {
+                if self.baited {
                     self.baits.look(&self.stage);
                 }
             }

@@ -54,6 +54,17 @@ pub(super) struct Memory {
     pub tool_allowed: BTreeSet<Key>,
     /// The skills whose windows were closed before their time.
     pub closed: BTreeSet<Key>,
+    /// How many files were asked for in the window of a skill.
+    pub reads: HashMap<Key, usize>,
+}
+
+impl Memory {
+    /// Counts a read in the window of a skill; whether it is the fifth one, or a later one.
+    pub fn tired_of(&mut self, skill: &Key) -> bool {
+        let reads = self.reads.entry(skill.clone()).or_default();
+        *reads += 1;
+        *reads >= 5
+    }
 }
 
 impl Host {
