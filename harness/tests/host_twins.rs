@@ -60,9 +60,7 @@ fn the_honest_host_passes_everything() {
 fn revisions(fault: &Fault) -> Vec<Revision> {
     Revision::ALL
         .into_iter()
-        .filter(|revision| {
-            fault.revisions.is_empty() || fault.revisions.contains(&revision.name())
-        })
+        .filter(|revision| fault.revisions.is_empty() || fault.revisions.contains(&revision.name()))
         .collect()
 }
 

@@ -270,10 +270,7 @@ pub fn broken(report: &RunReport) -> BTreeSet<&'static str> {
 }
 
 /// Does jobs on two threads; what comes of them stands in the order of the jobs.
-pub fn in_parallel<J: Send, T: Send>(
-    jobs: Vec<J>,
-    work: impl Fn(J) -> Option<T> + Sync,
-) -> Vec<T> {
+pub fn in_parallel<J: Send, T: Send>(jobs: Vec<J>, work: impl Fn(J) -> Option<T> + Sync) -> Vec<T> {
     let queue = Mutex::new(jobs.into_iter().enumerate());
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

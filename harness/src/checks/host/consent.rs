@@ -112,13 +112,9 @@ fn nested(view: &View<'_>, judgement: &mut Judgement) {
         if !outer_approved {
             continue;
         }
-        let own = view
-            .scene
-            .consents
-            .iter()
-            .rfind(|consent| {
-                consent.at < ask.to && asks_for(consent, LOADS) && asks_about(consent, server, uri)
-            });
+        let own = view.scene.consents.iter().rfind(|consent| {
+            consent.at < ask.to && asks_for(consent, LOADS) && asks_about(consent, server, uri)
+        });
         match (own, outcome(ask)) {
             (None, Outcome::Ok(_)) => judgement.violated(
                 place(ask),

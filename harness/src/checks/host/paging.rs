@@ -123,9 +123,7 @@ fn invalid_restart(view: &View<'_>, judgement: &mut Judgement) {
                 let next = next_cursor(page);
                 next.is_some() && next == cursor(served).and_then(Value::as_str)
             };
-            if served.error != Some(INVALID_PARAMS)
-                || !walk[..index].iter().any(issued)
-            {
+            if served.error != Some(INVALID_PARAMS) || !walk[..index].iter().any(issued) {
                 continue;
             }
             let anew = walk[index + 1..]
