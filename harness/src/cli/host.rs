@@ -12,6 +12,7 @@ use crate::host_run::{self, HostPlan};
 use crate::report::Reporter;
 use crate::run::Protocols;
 use crate::scenario;
+use crate::scenario::perform::Via;
 use crate::scenario::script::{Script, VERBS};
 use crate::transcript;
 use crate::verdict::Side;
@@ -20,6 +21,10 @@ use crate::wire::{Revision, Transport};
 /// Arguments of `host`.
 #[derive(Debug, Args)]
 pub struct HostArgs {
+    /// What is started: an adapter (docs/adapter-protocol.md), or a driver that was written for the
+    /// official suite (docs/drivers.md).
+    #[arg(long, value_enum, default_value_t)]
+    via: Via,
     /// Revisions that the servers speak: auto or all (both), 2026-07-28 or 2025-11-25.
     #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = parse_protocols)]
     protocol: Protocols,
@@ -29,12 +34,12 @@ pub struct HostArgs {
     /// Verbs of the adapter that have to be implemented (repeatable, or separated by commas).
     #[arg(long, value_name = "VERB", value_delimiter = ',', value_parser = parse_verb)]
     require: Vec<String>,
-    /// How long the adapter may take for one call, e.g. 500ms, 20s.
+    /// How long the adapter may take for one call, or a driver for one scenario, e.g. 500ms, 20s.
     #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_duration)]
     timeout: Duration,
     #[command(flatten)]
     judging: Judging,
-    /// The adapter's command and its arguments; the built-in reference host when left out.
+    /// The command of the adapter or the driver and its arguments; the built-in reference host when left out.
     #[arg(last = true, value_name = "ADAPTER")]
     command: Vec<String>,
 }
@@ -68,6 +73,9 @@ pub fn run(args: &HostArgs) -> Exit {
 }
 
 fn prepare(args: &HostArgs) -> Result<HostPlan, String> {
+    if args.via == Via::Argv {
+        fit_for_a_driver(args)?;
+    }
     let (target, description, mut words) = target(args)?;
     let checks = args.judging.checks(Side::Host)?;
     let mut scripts: Vec<Script> = if args.judging.filter.is_empty() {
@@ -79,6 +87,10 @@ fn prepare(args: &HostArgs) -> Result<HostPlan, String> {
     for (shown, text) in args.judging.scenario_files()? {
         scripts.push(Script::parse(&shown, &text).map_err(|error| error.to_string())?);
     }
+    scripts.retain(|script| args.via == Via::Adapter || script.official.is_some());
+    if args.via == Via::Argv {
+        words.splice(0..0, ["--via".to_owned(), "argv".to_owned()]);
+    }
     if args.transport == Channel::Stdio {
         words.splice(0..0, ["--transport".to_owned(), "stdio".to_owned()]);
     }
@@ -86,6 +98,7 @@ fn prepare(args: &HostArgs) -> Result<HostPlan, String> {
     let replay = replay("host", words);
     Ok(HostPlan {
         target,
+        via: args.via,
         description,
         revisions: match args.protocol {
             Protocols::Auto | Protocols::All => Revision::ALL.to_vec(),
@@ -105,6 +118,27 @@ fn prepare(args: &HostArgs) -> Result<HostPlan, String> {
         fail_fast: args.judging.fail_fast,
         rules: args.judging.rules(Side::Host, replay, secrets)?,
     })
+}
+
+fn fit_for_a_driver(args: &HostArgs) -> Result<(), String> {
+    let wrong = [
+        (
+            args.command.is_empty(),
+            "--via argv needs a driver after `--`",
+        ),
+        (
+            args.transport != Channel::Http,
+            "--via argv goes over HTTP, since a driver is given a URL",
+        ),
+        (
+            !args.require.is_empty(),
+            "--via argv knows no verbs, so that --require has no meaning there",
+        ),
+    ];
+    match wrong.iter().find(|(wrong, _)| *wrong) {
+        Some((_, message)) => Err((*message).to_owned()),
+        None => Ok(()),
+    }
 }
 
 fn exercises(script: &Script, checks: &[&'static Check]) -> bool {
