@@ -7,13 +7,12 @@ use std::time::Duration;
 use clap::Args;
 use reqwest::Url;
 
-use super::judging::{Finished, Judging, parse_duration, replay, run_until_interrupted};
+use super::judging::{Judging, Prepared, parse_duration, replay};
 use crate::checks::Check;
 use crate::disk;
 use crate::event::TargetDescription;
 use crate::exit::Exit;
-use crate::report::Reporter;
-use crate::run::{self, Plan, Protocols};
+use crate::run::{Plan, Protocols};
 use crate::scenario::file::Scenario;
 use crate::scenario::{self, play::Bounds};
 use crate::target::{Limits, TargetSpec};
@@ -84,13 +83,7 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
 
 /// Runs `server`.
 pub fn run(args: &ServerArgs) -> Exit {
-    match prepare(args) {
-        Err(message) => {
-            eprintln!("error: {message}");
-            Exit::Usage
-        }
-        Ok(plan) => execute(args, &plan),
-    }
+    args.judging.carry_out(prepare(args))
 }
 
 fn prepare(args: &ServerArgs) -> Result<Plan, String> {
@@ -128,7 +121,7 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
     }
     let secrets = args.judging.secrets(handed_over(args));
     let replay = replay("server", [options, shown].concat());
-    Ok(Plan {
+    Ok(Prepared::Server(Box::new(Plan {
         target,
         description,
         protocols: args.protocol,
@@ -152,7 +145,7 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
         keep_traces: args.judging.transcript.is_some(),
         fail_fast: args.judging.fail_fast,
         rules: args.judging.rules(Side::Server, replay, secrets)?,
-    })
+    })))
 }
 
 /// Values that the user handed over to be kept: of headers, of the address.
@@ -254,26 +247,4 @@ pub fn needed(checks: &[&'static Check]) -> Vec<&'static Scenario> {
     all.iter()
         .filter(|scenario| wanted.contains(&scenario.name.as_str()))
         .collect()
-}
-
-fn execute(args: &ServerArgs, plan: &Plan) -> Exit {
-    let mut reporter = args.judging.reporter();
-    let done = run_until_interrupted(run::run(plan, |event| reporter.event(&event)));
-    let outcome = match done {
-        Ok(outcome) => outcome,
-        Err(exit) => return exit,
-    };
-    args.judging.finish(
-        reporter,
-        Finished {
-            report: &outcome.report,
-            exit: outcome.exit,
-            unreachable: outcome.unreachable.as_ref(),
-            secrets: &plan.rules.secrets,
-        },
-        |hide| {
-            let lines = |trace| transcript::lines(trace, hide);
-            outcome.traces.iter().map(lines).collect()
-        },
-    )
 }

@@ -336,7 +336,12 @@ impl RawStep {
 
 /// The 1-based lines on which the items of the top-level `steps` list begin.
 pub(super) fn step_lines(text: &str) -> Vec<usize> {
-    let begin = line_of(text, "steps");
+    item_lines(text, "steps")
+}
+
+/// The 1-based lines on which the items of a top-level list begin.
+pub fn item_lines(text: &str, list: &str) -> Vec<usize> {
+    let begin = line_of(text, list);
     let mut indent = None;
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate().skip(begin) {
