@@ -49,6 +49,8 @@ pub enum Condition {
     /// of its skills that `$skills` lacks may be served, `$root_escapes` those under which files
     /// outside would be, were links followed.
     Root,
+    /// `--as` names further identities; the scenario is played as each of them.
+    Identities,
 }
 
 /// One step: something sent, perhaps many times.
