@@ -33,6 +33,8 @@ pub struct HostPlan {
     pub revisions: Vec<Revision>,
     /// What carries the messages between host and servers.
     pub transport: Transport,
+    /// The path of this program, which hosts start to reach servers over stdio.
+    pub program: String,
     /// How long the adapter may take for one call.
     pub timeout: Duration,
     /// How long the run may take in all.
@@ -185,7 +187,13 @@ async fn play_all(
         transport: plan.transport.to_string(),
         scenarios: scripts.len(),
     });
-    let company = Company::assemble(plan.target.clone(), revision, plan.transport, plan.timeout);
+    let company = Company::assemble(
+        plan.target.clone(),
+        revision,
+        plan.transport,
+        &plan.program,
+        plan.timeout,
+    );
     let mut company = match company.await {
         Ok(company) => company,
         Err(error) => {

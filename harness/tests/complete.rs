@@ -9,7 +9,7 @@ use sep2640_conform::checks::{self, Check};
 use sep2640_conform::scenario;
 use sep2640_conform::spec::{Actor, Spec};
 use sep2640_conform::verdict::Side;
-use sep2640_reference::faults;
+use sep2640_reference::{Fault, faults, host_faults};
 
 fn all() -> Vec<&'static Check> {
     let sides = [Side::Server, Side::Host].into_iter();
@@ -50,13 +50,17 @@ fn every_check_has_a_row() {
     }
 }
 
+fn all_faults() -> impl Iterator<Item = &'static Fault> {
+    faults().iter().chain(host_faults())
+}
+
 #[test]
 fn every_check_has_a_fault_and_every_fault_a_check() {
-    let of_faults: BTreeSet<&str> = faults().iter().map(|fault| fault.check).collect();
+    let of_faults: BTreeSet<&str> = all_faults().map(|fault| fault.check).collect();
     let live = all().iter().map(|check| check.id).collect();
     assert_same("checks / checks of faults", &live, &of_faults);
     let mut seen = BTreeSet::new();
-    for fault in faults() {
+    for fault in all_faults() {
         assert!(seen.insert(fault.id), "{} stands twice", fault.id);
         let variant = fault.id.strip_prefix(fault.check);
         let named = variant.is_some_and(|rest| {
@@ -68,13 +72,20 @@ fn every_check_has_a_fault_and_every_fault_a_check() {
     }
 }
 
+/// The names of all scenarios, of either side, and what they exercise.
+fn scenarios() -> impl Iterator<Item = (&'static str, &'static [String])> {
+    let server = scenario::built_in().iter();
+    let server = server.map(|scenario| (scenario.name.as_str(), scenario.exercises.as_slice()));
+    let host = scenario::scripts().iter();
+    server.chain(host.map(|script| (script.name.as_str(), script.exercises.as_slice())))
+}
+
 #[test]
 fn every_check_is_exercised_and_every_exercised_check_exists() {
     for side in [Side::Server, Side::Host] {
-        let exercised: BTreeSet<&str> = scenario::built_in()
-            .iter()
-            .filter(|scenario| scenario.name.starts_with(&format!("{side}/")))
-            .flat_map(|scenario| scenario.exercises.iter().map(String::as_str))
+        let exercised: BTreeSet<&str> = scenarios()
+            .filter(|(name, _)| name.starts_with(&format!("{side}/")))
+            .flat_map(|(_, exercises)| exercises.iter().map(String::as_str))
             .collect();
         assert_same("checks / exercised", &ids(side), &exercised);
     }
@@ -82,10 +93,10 @@ fn every_check_is_exercised_and_every_exercised_check_exists() {
 
 #[test]
 fn scenarios_exercise_a_check_once() {
-    for scenario in scenario::built_in() {
-        let set: BTreeSet<&String> = scenario.exercises.iter().collect();
-        assert_eq!(set.len(), scenario.exercises.len(), "{}", scenario.name);
-        assert!(!set.is_empty(), "{} exercises nothing", scenario.name);
+    for (name, exercises) in scenarios() {
+        let set: BTreeSet<&String> = exercises.iter().collect();
+        assert_eq!(set.len(), exercises.len(), "{name}");
+        assert!(!set.is_empty(), "{name} exercises nothing");
     }
 }
 
@@ -119,10 +130,7 @@ fn every_scenario_file_is_built_in() {
         }
     }
     let files = files.iter().map(String::as_str).collect();
-    let named = scenario::built_in()
-        .iter()
-        .map(|scenario| scenario.name.as_str())
-        .collect();
+    let named = scenarios().map(|(name, _)| name).collect();
     assert_same("files / scenarios", &files, &named);
 }
 

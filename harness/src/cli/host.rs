@@ -92,6 +92,7 @@ pub(super) fn prepare(args: &HostArgs) -> Result<Prepared, String> {
             Channel::Http => Transport::Http,
             Channel::Stdio => Transport::Stdio,
         },
+        program: super::this_program()?,
         timeout: args.timeout,
         deadline: args.judging.deadline,
         scripts,

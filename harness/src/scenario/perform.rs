@@ -35,6 +35,8 @@ pub struct Company {
     adapter: Option<Adapter>,
     resets: bool,
     scenes: usize,
+    /// Whether this scene has places that no host may reach.
+    baited: bool,
     /// The last answer to `list` in this scene.
     listed: Value,
     /// What the adapter said of itself; null before the first scene.
@@ -51,28 +53,24 @@ enum Doors {
 }
 
 impl Company {
-    /// Gets everything ready; the adapter is started with the first scene.
+    /// Gets everything ready; the adapter is started with the first scene. `program` is what hosts
+    /// start to reach servers over stdio: this program.
     ///
     /// # Errors
     ///
-    /// The machine gives no ports or no temporary directory, or the program does not know its own
-    /// path.
+    /// The machine gives no ports or no temporary directory.
     pub async fn assemble(
         target: TargetSpec,
         revision: Revision,
         transport: Transport,
+        program: &str,
         timeout: Duration,
     ) -> std::io::Result<Self> {
         let stage = Stage::new(revision, transport);
         let doors = match transport {
             Transport::Http => Doors::Http(Endpoint::open(stage.clone()).await?),
             Transport::Stdio => {
-                let program = std::env::current_exe()?;
-                let program = program
-                    .into_os_string()
-                    .into_string()
-                    .map_err(|_| std::io::Error::other("the path of this program is not UTF-8"))?;
-                Doors::Stdio(Exchange::open(stage.clone()).await?, program)
+                Doors::Stdio(Exchange::open(stage.clone()).await?, program.to_owned())
             }
         };
         Ok(Self {
@@ -85,6 +83,7 @@ impl Company {
             adapter: None,
             resets: false,
             scenes: 0,
+            baited: false,
             listed: Value::Null,
             hello: Value::Null,
             losses: Vec::new(),
@@ -98,6 +97,7 @@ impl Company {
     /// The adapter cannot be started, or does not understand `hello`.
     pub async fn play(&mut self, script: &Script) -> Result<Scene, TargetError> {
         self.baits.clear();
+        self.baited = script.baited();
         let script = script
             .filled(|text| self.baits.fill(text))
             .map_err(|error| TargetError::new(error.to_string()))?;
@@ -109,7 +109,7 @@ impl Company {
             }
             self.step(&script, step, number, &state).await;
         }
-        if script.baited() {
+        if self.baited {
             // What was reached is told by tasks of their own.
             tokio::time::sleep(Duration::from_millis(2)).await;
             self.baits.look(&self.stage);
@@ -197,7 +197,7 @@ impl Company {
                 if let (true, Reply::Result(result)) = (verb == "list", reply) {
                     self.listed = result;
                 }
-                if script.baited() {
+                if self.baited {
                     self.baits.look(&self.stage);
                 }
             }

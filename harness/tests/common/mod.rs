@@ -3,6 +3,7 @@
 
 #![allow(dead_code)]
 
+pub mod host;
 pub mod program;
 
 use std::collections::BTreeSet;
@@ -165,26 +166,10 @@ impl Lab {
         jobs: Vec<J>,
         work: impl Fn(&Lab, J) -> Option<T> + Sync,
     ) -> Vec<T> {
-        let queue = Mutex::new(jobs.into_iter().enumerate());
-        let done = Mutex::new(Vec::new());
-        std::thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    let lab = Lab::new();
-                    loop {
-                        let Some((index, job)) = queue.lock().unwrap().next() else {
-                            return;
-                        };
-                        if let Some(result) = work(&lab, job) {
-                            done.lock().unwrap().push((index, result));
-                        }
-                    }
-                });
-            }
-        });
-        let mut done = done.into_inner().unwrap();
-        done.sort_by_key(|(index, _)| *index);
-        done.into_iter().map(|(_, result)| result).collect()
+        thread_local! {
+            static LAB: Lab = Lab::new();
+        }
+        in_parallel(jobs, |job| LAB.with(|lab| work(lab, job)))
     }
 }
 
@@ -302,4 +287,27 @@ pub fn broken(report: &RunReport) -> BTreeSet<&'static str> {
         .filter(|check| wrong(check.verdict))
         .map(|check| check.id)
         .collect()
+}
+
+/// Does jobs on two threads; what comes of them stands in the order of the jobs.
+pub fn in_parallel<J: Send, T: Send>(jobs: Vec<J>, work: impl Fn(J) -> Option<T> + Sync) -> Vec<T> {
+    let queue = Mutex::new(jobs.into_iter().enumerate());
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let Some((index, job)) = queue.lock().unwrap().next() else {
+                        return;
+                    };
+                    if let Some(result) = work(job) {
+                        done.lock().unwrap().push((index, result));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap();
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
 }

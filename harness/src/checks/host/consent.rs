@@ -112,14 +112,9 @@ fn nested(view: &View<'_>, judgement: &mut Judgement) {
         if !outer_approved {
             continue;
         }
-        let own = view
-            .scene
-            .consents
-            .iter()
-            .filter(|consent| {
-                consent.at < ask.to && asks_for(consent, LOADS) && asks_about(consent, server, uri)
-            })
-            .last();
+        let own = view.scene.consents.iter().rfind(|consent| {
+            consent.at < ask.to && asks_for(consent, LOADS) && asks_about(consent, server, uri)
+        });
         match (own, outcome(ask)) {
             (None, Outcome::Ok(_)) => judgement.violated(
                 place(ask),
@@ -196,13 +191,13 @@ fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
         let Some(now) = view.held(server, uri, ask.to).and_then(set) else {
             continue;
         };
-        let given = view.scene.consents.iter().filter(|consent| {
+        let mut given = view.scene.consents.iter().filter(|consent| {
             consent.at < ask.to
                 && consent.allowed
                 && asks_for(consent, kinds)
                 && asks_about(consent, server, uri)
         });
-        let Some(consent) = given.last() else {
+        let Some(consent) = given.next_back() else {
             continue;
         };
         let then = view.held(server, uri, consent.at).and_then(set);

@@ -12,7 +12,7 @@ use super::view::{
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 
-const IDENTITY: &str = "sep-2640-host-skill-identity-pair";
+pub(super) const IDENTITY: &str = "sep-2640-host-skill-identity-pair";
 const COLLISION: &str = "sep-2640-host-disambiguate-listing-collision";
 pub(super) const LABEL: &str = "sep-2640-host-label-not-serverinfo-name";
 
@@ -424,7 +424,12 @@ fn handles_stay(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, list: &Va
             .iter()
             .any(|(server, uri, item)| key(*server, uri, item) == own);
         let taken = now.iter().find(|(server, uri, item)| {
-            member(item, "shown_as") == Some(handle) && key(*server, uri, item) != own
+            // A local skill that nobody installed is another check's.
+            let known = server.is_some()
+                || view
+                    .asks("install_local")
+                    .any(|install| member(&install.params, "name") == member(item, "name"));
+            known && member(item, "shown_as") == Some(handle) && key(*server, uri, item) != own
         });
         match taken {
             Some((other, ..)) if still && *other != server => judgement.violated(

@@ -234,7 +234,10 @@ fn legacy_not_found(view: &View<'_>, judgement: &mut Judgement) {
         let Some(served) = told else { continue };
         let uri = member(&served.params, "uri").unwrap_or("resources/read");
         match outcome(ask) {
-            Outcome::Refused { kind, reason } if kind == "transport" => judgement.violated(
+            Outcome::Refused {
+                kind: "transport",
+                reason,
+            } => judgement.violated(
                 place(ask),
                 uri,
                 "\"not found\" for error -32002",

@@ -19,7 +19,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern(),
     Fault::host(
         "sep-2640-client-cursor-not-persisted",
-        "keeps the last cursor on disk and lists from there after a restart",
+        "keeps a cursor on disk and lists from there after a restart",
     )
     .legacy(),
     Fault::host(
