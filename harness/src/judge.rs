@@ -59,6 +59,10 @@ pub fn judge(evidence: &Evidence<'_>, checks: &[&'static Check], spec: &Spec) ->
                     Some("directoryRead is not declared".to_owned())
                 }
                 Needs::Root if !declared => Some("the extension is not declared".to_owned()),
+                Needs::Identities if !declared => Some("the extension is not declared".to_owned()),
+                Needs::Identities if !trace.identities => {
+                    Some("no second identity was given with --as".to_owned())
+                }
                 Needs::Root if trace.disk.is_none() => Some("no --root was given".to_owned()),
                 _ => None,
             });

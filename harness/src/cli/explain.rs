@@ -224,6 +224,10 @@ impl Page {
             Needs::DirectoryRead => {
                 self.property("needs", "the extension declared with directoryRead")?
             }
+            Needs::Identities => self.property(
+                "needs",
+                "two identities (--as), HTTP, and the extension declared",
+            )?,
             Needs::Root => self.property("needs", "--root DIR, and the extension declared")?,
         }
         if !check.after.is_empty() {

@@ -5,6 +5,7 @@ pub mod explain;
 pub mod host;
 mod judging;
 pub mod list;
+pub mod matrix;
 pub mod reference;
 pub mod server;
 
@@ -29,6 +30,8 @@ enum Command {
     Server(Box<server::ServerArgs>),
     /// Judge a host through an adapter: a command after `--`; the built-in reference host without.
     Host(Box<host::HostArgs>),
+    /// Judge several targets and put them side by side.
+    Matrix(matrix::MatrixArgs),
     /// List checks, scenarios, requirements or faults.
     List(list::ListArgs),
     /// Tell all that is known of a check, fault or scenario.
@@ -69,6 +72,7 @@ fn run() -> ExitCode {
             scene,
             label,
         } => relay(&address, &scene, &label).into(),
+        Command::Matrix(args) => matrix::run(&args).into(),
         Command::List(args) => list::run(&args).into(),
         Command::Explain(args) => explain::run(&args).into(),
         Command::Coverage(args) => coverage::run(&args).into(),
