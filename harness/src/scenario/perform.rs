@@ -35,6 +35,8 @@ pub struct Company {
     baits: Baits,
     states: TempDir,
     adapter: Option<Adapter>,
+    /// State directories of former scenes that are being removed.
+    clearing: Vec<tokio::task::JoinHandle<()>>,
     resets: bool,
     scenes: usize,
     /// Whether this scene has places that no host may reach.
@@ -94,6 +96,7 @@ impl Company {
             doors,
             states: tempfile::Builder::new().prefix("sep2640-").tempdir()?,
             adapter: None,
+            clearing: Vec::new(),
             resets: false,
             scenes: 0,
             baited: false,
@@ -139,16 +142,22 @@ impl Company {
         {
             adapter.stop().await;
         }
-        let _ = std::fs::remove_dir_all(&state);
+        // To clear away takes longer than to play; nobody need wait for it.
+        self.clearing.push(tokio::task::spawn_blocking(move || {
+            let _ = std::fs::remove_dir_all(&state);
+        }));
         let mut scene = self.stage.strike();
         scene.exercises.clone_from(&script.exercises);
         Ok(scene)
     }
 
-    /// Ends the adapter.
+    /// Ends the adapter, and waits until everything is cleared away.
     pub async fn leave(&mut self) {
         if let Some(adapter) = self.adapter.take() {
             adapter.stop().await;
+        }
+        for task in self.clearing.drain(..) {
+            let _ = task.await;
         }
     }
 
