@@ -7,12 +7,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::checks::Check;
+use crate::checks::host::driven;
 use crate::checks::host::view::View;
 use crate::event::{Event, Remark, RemarkKind, Report, RunReport, TargetDescription, Tool};
 use crate::exit::Exit;
-use crate::judge;
+use crate::judge::{self, Judged};
 use crate::outcome::{self, Rules};
-use crate::scenario::perform::Company;
+use crate::scenario::perform::{Company, Via};
 use crate::scenario::script::Script;
 use crate::spec::Spec;
 use crate::target::{TargetError, TargetSpec};
@@ -25,15 +26,19 @@ const LOSSES: usize = 5;
 
 /// Everything that a run against a host needs to know.
 pub struct HostPlan {
-    /// The adapter.
+    /// The adapter or the driver.
     pub target: TargetSpec,
+    /// Which of them it is.
+    pub via: Via,
     /// The same for reports, without secrets.
     pub description: TargetDescription,
     /// Revisions, in order.
     pub revisions: Vec<Revision>,
     /// What carries the messages between host and servers.
     pub transport: Transport,
-    /// How long the adapter may take for one call.
+    /// The path of this program, which hosts start to reach servers over stdio.
+    pub program: String,
+    /// How long the adapter may take for one call, or the driver for one scenario.
     pub timeout: Duration,
     /// How long the run may take in all.
     pub deadline: Duration,
@@ -105,7 +110,10 @@ pub async fn run(plan: &HostPlan, mut emit: impl FnMut(Event)) -> HostOutcome {
             Spec::get(),
         );
         let unimplemented = unimplemented(&scenes);
-        remarks.extend(gaps(plan, &scenes, &unimplemented));
+        remarks.extend(match plan.via {
+            Via::Adapter => gaps(plan, &scenes, &unimplemented),
+            Via::Argv => unseen(&judged).into_iter().collect(),
+        });
         let report = RunReport {
             unimplemented,
             ..plan.rules.host_report(
@@ -185,7 +193,13 @@ async fn play_all(
         transport: plan.transport.to_string(),
         scenarios: scripts.len(),
     });
-    let company = Company::assemble(plan.target.clone(), revision, plan.transport, plan.timeout);
+    let company = Company::assemble(
+        (plan.target.clone(), plan.via),
+        revision,
+        plan.transport,
+        &plan.program,
+        plan.timeout,
+    );
     let mut company = match company.await {
         Ok(company) => company,
         Err(error) => {
@@ -223,12 +237,17 @@ async fn play_all(
     company.leave().await;
     played.hello = std::mem::take(&mut company.hello);
     if let Some(first) = company.losses.first() {
-        let text = match company.losses.len() {
-            1 => format!(
+        let text = match (plan.via, company.losses.len()) {
+            (Via::Argv, 1) => format!("the driver was killed once ({})", first.message),
+            (Via::Argv, count) => format!(
+                "the driver was killed {count} times (first: {})",
+                first.message
+            ),
+            (_, 1) => format!(
                 "the adapter was lost once and started again ({})",
                 first.message
             ),
-            count => format!(
+            (_, count) => format!(
                 "the adapter was lost {count} times and started again (first: {})",
                 first.message
             ),
@@ -253,6 +272,26 @@ fn unimplemented(scenes: &[Scene]) -> Vec<String> {
     verbs.into_iter().map(str::to_owned).collect()
 }
 
+/// What a driver has left open of what a driver can show.
+fn unseen(judged: &[Judged]) -> Option<Remark> {
+    let open: Vec<&str> = judged
+        .iter()
+        .filter(|judged| driven::judge_of(judged.id).is_some())
+        .filter(|judged| judged.verdict == Verdict::NotExercised)
+        .map(|judged| judged.id)
+        .collect();
+    (!open.is_empty()).then(|| Remark {
+        kind: RemarkKind::NoWitness,
+        text: format!("the driver gave nothing to judge for {}", open.join(", ")),
+    })
+}
+
+/// Whether what is not implemented is a verb or a form of it.
+fn is_of(form: &str, verb: &str) -> bool {
+    form.strip_prefix(verb)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
 /// What a reader must know of what could not be seen.
 fn gaps(plan: &HostPlan, scenes: &[Scene], unimplemented: &[String]) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -268,7 +307,7 @@ fn gaps(plan: &HostPlan, scenes: &[Scene], unimplemented: &[String]) -> Vec<Rema
     let missing: Vec<&str> = plan
         .require
         .iter()
-        .filter(|verb| unimplemented.contains(verb))
+        .filter(|verb| unimplemented.iter().any(|form| is_of(form, verb)))
         .map(String::as_str)
         .collect();
     if !missing.is_empty() {

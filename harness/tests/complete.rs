@@ -7,9 +7,10 @@ use std::path::Path;
 
 use sep2640_conform::checks::{self, Check};
 use sep2640_conform::scenario;
+use sep2640_conform::scenario::outline::outlines;
 use sep2640_conform::spec::{Actor, Spec};
 use sep2640_conform::verdict::Side;
-use sep2640_reference::faults;
+use sep2640_reference::{Fault, faults, host_faults};
 
 fn all() -> Vec<&'static Check> {
     let sides = [Side::Server, Side::Host].into_iter();
@@ -32,15 +33,21 @@ fn assert_same(what: &str, left: &BTreeSet<&str>, right: &BTreeSet<&str>) {
     );
 }
 
-#[test]
-fn server_checks_are_those_that_rows_name() {
-    let rows: BTreeSet<&str> = Spec::get()
+fn rows(actors: &[Actor]) -> BTreeSet<&'static str> {
+    Spec::get()
         .requirements
         .iter()
-        .filter(|row| matches!(row.actor, Actor::Server | Actor::Intermediary))
+        .filter(|row| actors.contains(&row.actor))
         .filter_map(|row| row.check.as_deref())
-        .collect();
-    assert_same("checks / rows", &ids(Side::Server), &rows);
+        .collect()
+}
+
+#[test]
+fn checks_are_those_that_rows_name() {
+    let server = rows(&[Actor::Server, Actor::Intermediary]);
+    assert_same("server checks / rows", &ids(Side::Server), &server);
+    let host = rows(&[Actor::Host, Actor::Client]);
+    assert_same("host checks / rows", &ids(Side::Host), &host);
 }
 
 #[test]
@@ -50,13 +57,17 @@ fn every_check_has_a_row() {
     }
 }
 
+fn all_faults() -> impl Iterator<Item = &'static Fault> {
+    faults().iter().chain(host_faults())
+}
+
 #[test]
 fn every_check_has_a_fault_and_every_fault_a_check() {
-    let of_faults: BTreeSet<&str> = faults().iter().map(|fault| fault.check).collect();
+    let of_faults: BTreeSet<&str> = all_faults().map(|fault| fault.check).collect();
     let live = all().iter().map(|check| check.id).collect();
     assert_same("checks / checks of faults", &live, &of_faults);
     let mut seen = BTreeSet::new();
-    for fault in faults() {
+    for fault in all_faults() {
         assert!(seen.insert(fault.id), "{} stands twice", fault.id);
         let variant = fault.id.strip_prefix(fault.check);
         let named = variant.is_some_and(|rest| {
@@ -71,8 +82,7 @@ fn every_check_has_a_fault_and_every_fault_a_check() {
 #[test]
 fn every_check_is_exercised_and_every_exercised_check_exists() {
     for side in [Side::Server, Side::Host] {
-        let exercised: BTreeSet<&str> = scenario::built_in()
-            .iter()
+        let exercised: BTreeSet<&str> = outlines()
             .filter(|scenario| scenario.name.starts_with(&format!("{side}/")))
             .flat_map(|scenario| scenario.exercises.iter().map(String::as_str))
             .collect();
@@ -82,7 +92,7 @@ fn every_check_is_exercised_and_every_exercised_check_exists() {
 
 #[test]
 fn scenarios_exercise_a_check_once() {
-    for scenario in scenario::built_in() {
+    for scenario in outlines() {
         let set: BTreeSet<&String> = scenario.exercises.iter().collect();
         assert_eq!(set.len(), scenario.exercises.len(), "{}", scenario.name);
         assert!(!set.is_empty(), "{} exercises nothing", scenario.name);
@@ -119,10 +129,7 @@ fn every_scenario_file_is_built_in() {
         }
     }
     let files = files.iter().map(String::as_str).collect();
-    let named = scenario::built_in()
-        .iter()
-        .map(|scenario| scenario.name.as_str())
-        .collect();
+    let named = outlines().map(|scenario| scenario.name).collect();
     assert_same("files / scenarios", &files, &named);
 }
 

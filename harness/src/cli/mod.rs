@@ -6,6 +6,7 @@ pub mod fuzz;
 pub mod host;
 mod judging;
 pub mod list;
+pub mod matrix;
 pub mod reference;
 pub mod replay;
 pub mod server;
@@ -35,6 +36,8 @@ enum Command {
     Fuzz(fuzz::FuzzArgs),
     /// Play cases again that `fuzz` has saved: FILE, or all of them.
     Replay(replay::ReplayArgs),
+    /// Judge several targets and put them side by side.
+    Matrix(matrix::MatrixArgs),
     /// List checks, scenarios, requirements or faults.
     List(list::ListArgs),
     /// Tell all that is known of a check, fault or scenario.
@@ -77,6 +80,7 @@ fn run() -> ExitCode {
             scene,
             label,
         } => relay(&address, &scene, &label).into(),
+        Command::Matrix(args) => matrix::run(&args).into(),
         Command::List(args) => list::run(&args).into(),
         Command::Explain(args) => explain::run(&args).into(),
         Command::Coverage(args) => coverage::run(&args).into(),

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::script::{Act, Answers, Script, Step};
 use crate::target::adapter::Adapter;
+use crate::target::process::Process;
 use crate::target::serve::bait::Baits;
 use crate::target::serve::http::Endpoint;
 use crate::target::serve::relay::Exchange;
@@ -27,20 +28,35 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Company {
     target: TargetSpec,
+    via: Via,
     timeout: Duration,
     stage: Stage,
     doors: Doors,
     baits: Baits,
     states: TempDir,
     adapter: Option<Adapter>,
+    /// State directories of former scenes that are being removed.
+    clearing: Vec<tokio::task::JoinHandle<()>>,
     resets: bool,
     scenes: usize,
+    /// Whether this scene has places that no host may reach.
+    baited: bool,
     /// The last answer to `list` in this scene.
     listed: Value,
     /// What the adapter said of itself; null before the first scene.
     pub hello: Value,
     /// How often the adapter was lost, and how the first time went.
     pub losses: Vec<TargetError>,
+}
+
+/// What is asked of the host, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Via {
+    /// An adapter, which is asked one thing after the other.
+    #[default]
+    Adapter,
+    /// A driver, which is started for each scenario with the URL of a server as its last argument.
+    Argv,
 }
 
 /// How hosts reach the servers.
@@ -51,40 +67,39 @@ enum Doors {
 }
 
 impl Company {
-    /// Gets everything ready; the adapter is started with the first scene.
+    /// Gets everything ready; the adapter is started with the first scene. `program` is what hosts
+    /// start to reach servers over stdio: this program.
     ///
     /// # Errors
     ///
-    /// The machine gives no ports or no temporary directory, or the program does not know its own
-    /// path.
+    /// The machine gives no ports or no temporary directory.
     pub async fn assemble(
-        target: TargetSpec,
+        (target, via): (TargetSpec, Via),
         revision: Revision,
         transport: Transport,
+        program: &str,
         timeout: Duration,
     ) -> std::io::Result<Self> {
         let stage = Stage::new(revision, transport);
         let doors = match transport {
             Transport::Http => Doors::Http(Endpoint::open(stage.clone()).await?),
             Transport::Stdio => {
-                let program = std::env::current_exe()?;
-                let program = program
-                    .into_os_string()
-                    .into_string()
-                    .map_err(|_| std::io::Error::other("the path of this program is not UTF-8"))?;
-                Doors::Stdio(Exchange::open(stage.clone()).await?, program)
+                Doors::Stdio(Exchange::open(stage.clone()).await?, program.to_owned())
             }
         };
         Ok(Self {
             baits: Baits::lay(&stage).await?,
             target,
+            via,
             timeout,
             stage,
             doors,
             states: tempfile::Builder::new().prefix("sep2640-").tempdir()?,
             adapter: None,
+            clearing: Vec::new(),
             resets: false,
             scenes: 0,
+            baited: false,
             listed: Value::Null,
             hello: Value::Null,
             losses: Vec::new(),
@@ -95,13 +110,21 @@ impl Company {
     ///
     /// # Errors
     ///
-    /// The adapter cannot be started, or does not understand `hello`.
+    /// The adapter or the driver cannot be started, or the adapter does not understand `hello`.
     pub async fn play(&mut self, script: &Script) -> Result<Scene, TargetError> {
         self.baits.clear();
+        self.baited = script.baited();
         let script = script
             .filled(|text| self.baits.fill(text))
             .map_err(|error| TargetError::new(error.to_string()))?;
         let number = self.stage.set(&script.name, script.servers());
+        if self.via == Via::Argv {
+            self.drive(&script, number).await?;
+            let mut scene = self.stage.strike();
+            scene.exercises.clone_from(&script.exercises);
+            scene.official.clone_from(&script.official);
+            return Ok(scene);
+        }
         let state = self.greet().await?;
         for step in &script.steps {
             if self.adapter.is_none() {
@@ -109,7 +132,7 @@ impl Company {
             }
             self.step(&script, step, number, &state).await;
         }
-        if script.baited() {
+        if self.baited {
             // What was reached is told by tasks of their own.
             tokio::time::sleep(Duration::from_millis(2)).await;
             self.baits.look(&self.stage);
@@ -119,17 +142,54 @@ impl Company {
         {
             adapter.stop().await;
         }
-        let _ = std::fs::remove_dir_all(&state);
+        // To clear away takes longer than to play; nobody need wait for it.
+        self.clearing.push(tokio::task::spawn_blocking(move || {
+            let _ = std::fs::remove_dir_all(&state);
+        }));
         let mut scene = self.stage.strike();
         scene.exercises.clone_from(&script.exercises);
         Ok(scene)
     }
 
-    /// Ends the adapter.
+    /// Ends the adapter, and waits until everything is cleared away.
     pub async fn leave(&mut self) {
         if let Some(adapter) = self.adapter.take() {
             adapter.stop().await;
         }
+        for task in self.clearing.drain(..) {
+            let _ = task.await;
+        }
+    }
+
+    /// Runs the driver with the address of the first server of the scene, until it ends.
+    async fn drive(&mut self, script: &Script, number: usize) -> Result<(), TargetError> {
+        let (Doors::Http(endpoint), Some(label)) = (&self.doors, script.serve.keys().next()) else {
+            return Err(TargetError::new("a driver needs a server over HTTP"));
+        };
+        let (mut process, stdin, mut stdout) = Process::start(&self.target.driver(
+            endpoint.url(number, label),
+            script.official.as_deref().unwrap_or(&script.name),
+            self.stage.revision().name(),
+        ))?;
+        drop(stdin);
+        let drain = tokio::spawn(async move {
+            let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
+        });
+        let ended = tokio::time::timeout(self.timeout, process.wait()).await;
+        if ended.is_err() {
+            self.losses.push(TargetError {
+                message: format!(
+                    "{}: the driver did not end within {}",
+                    script.name,
+                    humantime::format_duration(self.timeout)
+                ),
+                stderr: process.stderr_tail(),
+            });
+        }
+        // Children that it left behind go with it.
+        process.stop(false).await;
+        drain.abort();
+        Ok(())
     }
 
     /// Begins a scene with a host that knows nothing; returns its state directory.
@@ -197,7 +257,7 @@ impl Company {
                 if let (true, Reply::Result(result)) = (verb == "list", reply) {
                     self.listed = result;
                 }
-                if script.baited() {
+                if self.baited {
                     self.baits.look(&self.stage);
                 }
             }

@@ -197,6 +197,7 @@ impl Host {
                     if cursor.is_some() && matches!(error, CallError::Rpc { code: -32602, .. }) =>
                 {
                     if fault.on("client-cursor-invalid-restart") {
+                        walk.fresh_until = until;
                         return Ok(walk);
                     }
                     return Err(Stop::Cursor(error.into()));
@@ -260,7 +261,9 @@ impl Host {
     }
 
     fn store_cursor(&self, label: &str, cursor: &str) {
-        if self.fault.on("client-cursor-not-persisted") && !self.restarted {
+        if self.fault.on("client-cursor-not-persisted")
+            && !self.directory.join("cursors.json").exists()
+        {
             let _ = fs::write(
                 self.directory.join("cursors.json"),
                 json!({label: cursor}).to_string(),

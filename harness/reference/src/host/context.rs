@@ -126,8 +126,6 @@ pub(super) struct Window {
     pub entry: Option<Entry>,
     /// The permissions that are in force.
     pub granted: Vec<String>,
-    /// SKILL.md came from the cache.
-    pub cached: bool,
     /// Bytes of a dynamic skill that have been retrieved.
     pub retrieved: u64,
 }
@@ -138,7 +136,6 @@ impl Window {
             key,
             entry,
             granted: Vec::new(),
-            cached: false,
             retrieved: 0,
         }
     }

@@ -123,7 +123,7 @@ impl Host {
                 new.push(child.clone());
             }
         }
-        if !new.is_empty() {
+        if !new.is_empty() && !self.fault.on("host-directory-change-presented") {
             self.tell_changed(&window.key, &entry.name);
             self.doubt(&window.key);
         }

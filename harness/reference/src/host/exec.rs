@@ -5,7 +5,6 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::context::Window;
 use super::entry::Entry;
 use super::outcome::Key;
 use super::state::Host;
@@ -47,17 +46,23 @@ impl Host {
         let fault = self.fault;
         let window = self.window(key);
         let held = window.and_then(|window| window.entry.clone());
-        let cached = window.is_some_and(|window: &Window| window.cached);
+        let unknown = self.server(key.label()).is_none();
         let registered = self
             .server(key.label())
             .and_then(|server| server.lookup(&key.uri)?.ok().cloned());
         let entry = held.or(registered);
         let claims = entry.as_ref().is_some_and(|entry| entry.claims_verified);
+        let own = self.memory.tool_allowed.contains(key);
+        let others = self.memory.tool_allowed.len();
+        let connected = self.is_connected(key.label());
         if fault.on("host-exec-gate-while-acting")
-            || fault.on("host-cache-durable-origin") && cached && self.restarted
-            || fault.on("host-cache-durable-origin/disconnected") && !self.is_connected(key.label())
+            || fault.on("host-cache-durable-origin")
+                && self.restarted
+                && unknown
+                && self.cache.has(key)
+            || fault.on("host-cache-durable-origin/disconnected") && !connected
             || fault.on("host-annotations-no-semantics/approval") && claims
-            || fault.on("host-no-implicit-local-execution/other-skill") && self.memory.tool_allowed
+            || fault.on("host-no-implicit-local-execution/other-skill") && others > 0 && !own
         {
             return true;
         }
@@ -67,7 +72,7 @@ impl Host {
         {
             return true;
         }
-        let kind = match fault.on("host-no-implicit-local-execution/server") {
+        let kind = match connected && fault.on("host-no-implicit-local-execution/server") {
             true => "server",
             false => "execute",
         };
@@ -78,12 +83,12 @@ impl Host {
         );
         let decision = user.ask(&Question::new(kind, key, detail)).await;
         if decision.allow {
-            self.memory.tool_allowed = true;
+            self.memory.tool_allowed.insert(key.clone());
             if let Some(entry) = entry.filter(|_| decision.remember && kind == "execute") {
                 self.approvals.store(key, "execute", &entry);
             }
         }
-        decision.allow || fault.on("host-no-implicit-local-execution/denied")
+        decision.allow || connected && fault.on("host-no-implicit-local-execution/denied")
     }
 }
 

@@ -34,8 +34,6 @@ pub(super) struct File {
     pub uri: String,
     /// It was held against the manifest.
     pub verified: bool,
-    /// It came from the cache.
-    pub cached: bool,
 }
 
 /// Why a file of a skill cannot be handed over.
@@ -64,7 +62,8 @@ impl Host {
         let first = self
             .memory
             .first_get
-            .clone()
+            .get(label)
+            .cloned()
             .filter(|_| fault.on("client-cache-reuse"));
         let client = self.client(label)?;
         let result = match first {
@@ -88,8 +87,10 @@ impl Host {
                 })?
             }
         };
-        if self.memory.first_get.is_none() {
-            self.memory.first_get = Some(result.clone());
+        if fault.on("client-cache-reuse") {
+            self.memory
+                .first_get
+                .insert(label.to_owned(), result.clone());
         }
         let entry = match Entry::read(&result["skill"], Source::Get, fault) {
             Ok(entry) => entry,
@@ -221,7 +222,7 @@ impl Host {
                 return Err(refusal);
             };
             if self.fault.on("host-recovery-by-refresh/old-set") {
-                return Err(refusal);
+                continue;
             }
             self.keep_entry(label, &fresh);
             if fresh.same_set(&entry) {
@@ -279,6 +280,7 @@ impl Host {
                 }
                 Found::Bytes(bytes) => {
                     if wanted == entry.uri
+                        && !self.fault.on("host-skill-identity-pair/cache")
                         && let Err(reason) = frontmatter::compare(&bytes, entry, self.fault)
                     {
                         let refusal = mismatch(reason);
@@ -291,7 +293,6 @@ impl Host {
                         bytes,
                         uri: wanted,
                         verified: true,
-                        cached: true,
                     });
                 }
             }
@@ -330,7 +331,6 @@ impl Host {
             bytes: content.bytes,
             uri: wanted,
             verified: item.is_some(),
-            cached: false,
         })
     }
 

@@ -76,7 +76,6 @@ impl Host {
             self.fetch_others(&label, &entry).await;
         }
         let mut window = Window::new(key.clone(), Some(entry.clone()));
-        window.cached = file.cached;
         window.retrieved = retrieved;
         if self.fault.on("host-no-implicit-permission-grants") {
             for field in ["permissions", "additional-directories"] {
@@ -111,9 +110,13 @@ impl Host {
     /// Puts a SKILL.md into context and opens its window.
     fn enter(&mut self, window: Window, message: Message) {
         if self.fault.on("host-acting-window") {
-            self.windows.clear();
+            let others = self.windows.drain(..).map(|window| window.key);
+            self.memory
+                .closed
+                .extend(others.filter(|key| *key != window.key));
         }
         self.leave(&window.key);
+        self.memory.closed.remove(&window.key);
         self.windows.push(window);
         self.context.push(message);
     }
@@ -129,6 +132,7 @@ impl Host {
     pub async fn release(&mut self, key: &Key) {
         let window = self.window(key).cloned();
         self.leave(key);
+        self.memory.closed.remove(key);
         let Some(window) = window else { return };
         if self.fault.on("host-ignore-allowed-tools/others") {
             self.memory
@@ -278,7 +282,9 @@ async fn knock(uri: &str) {
     let authority = uri
         .split_once("://")
         .and_then(|(_, rest)| rest.split('/').next());
-    if let Some(authority) = authority.filter(|authority| authority.contains(':')) {
+    if let Some(authority) =
+        authority.filter(|authority| uri.starts_with("skill:") && authority.contains(':'))
+    {
         let _ = timeout(Duration::from_secs(2), TcpStream::connect(authority)).await;
     }
 }

@@ -33,7 +33,8 @@ impl Host {
             return self.read_generic(&other, &uri, Kind::Resource).await;
         }
         let outcome = self.read_inside(user, &window, &uri, Kind::File).await;
-        if outcome.is_ok() && self.fault.on("host-acting-window/short") {
+        if self.fault.on("host-acting-window/short") && self.memory.tired_of(acting) {
+            self.memory.closed.insert(acting.clone());
             self.windows.retain(|window| window.key != *acting);
         }
         outcome
@@ -300,7 +301,7 @@ impl Host {
 
     /// A read in the name of a skill that the host does not act on.
     async fn read_without_window(&mut self, params: &Value, acting: &Key) -> Outcome {
-        if self.fault.on("host-acting-window") || self.fault.on("host-acting-window/short") {
+        if self.memory.closed.contains(acting) {
             let uri = self.target(params, acting, None)?;
             let label = params["server"]
                 .as_str()

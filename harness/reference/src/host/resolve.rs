@@ -169,7 +169,8 @@ impl Host {
         // No listing keeps the entry of an unlisted skill up to date.
         let listed = !server.known.contains_key(uri);
         let held = match server.lookup(uri) {
-            Some(Ok(entry)) => Some(entry.clone()),
+            Some(Ok(entry)) if entry.source != Source::Nowhere => Some(entry.clone()),
+            Some(Ok(_)) => None,
             Some(Err(reason)) => {
                 return refuse(
                     "invalid-entry",
@@ -182,7 +183,7 @@ impl Host {
             let behind = self.ahead.iter().any(|ahead| {
                 ahead.label() == label && super::address::within(entry.root(), &ahead.uri)
             });
-            if listed && !behind || entry.source == Source::Nowhere {
+            if listed && !behind {
                 return Ok(entry.clone());
             }
         } else {

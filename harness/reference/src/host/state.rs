@@ -1,6 +1,6 @@
 //! The host as a whole: what it keeps in memory, and how one finds one's way in it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::approvals::Approvals;
@@ -42,16 +42,29 @@ pub(super) struct Host {
 /// What only faults remember.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// The first result of `skills/get`.
-    pub first_get: Option<serde_json::Value>,
+    /// The first result of `skills/get` of each server.
+    pub first_get: HashMap<String, serde_json::Value>,
     /// Servers that may be read without asking again.
     pub crossings: BTreeSet<(String, String)>,
     /// Skills that were read as resources.
     pub read_as_resource: BTreeSet<Key>,
     /// Permissions that stay in force without a window.
     pub permissions: Vec<String>,
-    /// A tool has been allowed for some skill.
-    pub tool_allowed: bool,
+    /// The skills that a tool has been allowed for.
+    pub tool_allowed: BTreeSet<Key>,
+    /// The skills whose windows were closed before their time.
+    pub closed: BTreeSet<Key>,
+    /// How many files were asked for in the window of a skill.
+    pub reads: HashMap<Key, usize>,
+}
+
+impl Memory {
+    /// Counts a read in the window of a skill; whether it is the fifth one, or a later one.
+    pub fn tired_of(&mut self, skill: &Key) -> bool {
+        let reads = self.reads.entry(skill.clone()).or_default();
+        *reads += 1;
+        *reads >= 5
+    }
 }
 
 impl Host {
@@ -85,7 +98,7 @@ impl Host {
     /// Looks for local skills.
     pub fn discover(&mut self) {
         self.locals = local::discover(&self.discovery());
-        if self.fault.on("host-cache-excluded-from-discovery") {
+        if self.fault.on("host-cache-excluded-from-discovery") && self.restarted {
             let texts = self
                 .cache
                 .files()
@@ -120,11 +133,13 @@ impl Host {
 
     /// How a server is named where it is presented.
     pub fn presented(&self, label: &str) -> String {
-        let own = self
-            .server(label)
-            .and_then(|server| server.own_name.clone());
-        match own {
-            Some(name) if self.fault.on("host-label-not-serverinfo-name") => name,
+        let own = |server: &Server| server.own_name.clone();
+        let name = self.server(label).and_then(own);
+        let alike = self.servers.iter().filter(|server| own(server) == name);
+        match name {
+            Some(name) if self.fault.on("host-label-not-serverinfo-name") && alike.count() > 1 => {
+                name
+            }
             _ => label.to_owned(),
         }
     }
@@ -182,7 +197,6 @@ impl Host {
     pub fn named(&self) -> Vec<Named> {
         let mut named: Vec<Named> = Vec::new();
         let mut seen: HashSet<Key> = HashSet::new();
-        let mut taken: HashSet<(&str, &str)> = HashSet::new();
         for local in &self.locals {
             named.push(Named {
                 key: Key {
@@ -199,9 +213,7 @@ impl Host {
             for entry in server.entries() {
                 let key = Key::new(&server.label, &entry.uri);
                 let known = !seen.insert(key.clone());
-                let twin = !taken.insert((&server.label, &entry.name));
-                let dropped = self.fault.on("host-disambiguate-listing-collision") && twin;
-                if !known && !dropped {
+                if !known {
                     named.push(Named {
                         key,
                         name: entry.name.clone(),
@@ -216,7 +228,15 @@ impl Host {
     pub fn handles(&self) -> Vec<(Named, String)> {
         let named = self.named();
         let handles = handles(&named, &self.names, self.fault);
-        named.into_iter().zip(handles).collect()
+        let mut rows: Vec<(Named, String)> = named.into_iter().zip(handles).collect();
+        if self.fault.on("host-disambiguate-listing-collision") {
+            let mut taken = HashSet::new();
+            rows.retain(|(skill, _)| {
+                let listed = skill.key.server.is_some();
+                taken.insert((skill.key.server.clone(), skill.name.clone())) || !listed
+            });
+        }
+        rows
     }
 
     /// Notes collisions of names and tells the user about new ones.

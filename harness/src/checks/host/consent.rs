@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
+use super::tokens::tokens_of;
 use super::view::{
     LOADS, Outcome, View, acting_on, asks_about, asks_for, inside, member, offered, outcome, place,
-    result, sources, target, tokens_of,
+    result, sources, target,
 };
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Consent};
@@ -112,14 +113,9 @@ fn nested(view: &View<'_>, judgement: &mut Judgement) {
         if !outer_approved {
             continue;
         }
-        let own = view
-            .scene
-            .consents
-            .iter()
-            .filter(|consent| {
-                consent.at < ask.to && asks_for(consent, LOADS) && asks_about(consent, server, uri)
-            })
-            .last();
+        let own = view.scene.consents.iter().rfind(|consent| {
+            consent.at < ask.to && asks_for(consent, LOADS) && asks_about(consent, server, uri)
+        });
         match (own, outcome(ask)) {
             (None, Outcome::Ok(_)) => judgement.violated(
                 place(ask),
@@ -196,13 +192,13 @@ fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
         let Some(now) = view.held(server, uri, ask.to).and_then(set) else {
             continue;
         };
-        let given = view.scene.consents.iter().filter(|consent| {
+        let mut given = view.scene.consents.iter().filter(|consent| {
             consent.at < ask.to
                 && consent.allowed
                 && asks_for(consent, kinds)
                 && asks_about(consent, server, uri)
         });
-        let Some(consent) = given.last() else {
+        let Some(consent) = given.next_back() else {
             continue;
         };
         let then = view.held(server, uri, consent.at).and_then(set);

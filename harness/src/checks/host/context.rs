@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::super::Check;
-use super::names::own_names;
+use super::identity::{IDENTITY, own_names};
 use super::view::{View, acting_on, member, offered, place, sources};
 use crate::verdict::Judgement;
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
-    Check::host("sep-2640-host-origin-tag-visible", origin_tag),
+    Check::host("sep-2640-host-origin-tag-visible", origin_tag).after(&[IDENTITY]),
     Check::host("sep-2640-host-origin-shown", origin_shown),
     Check::host("sep-2640-host-untrusted-input", untrusted),
     Check::host("sep-2640-host-skills-are-data", data),

@@ -8,12 +8,14 @@ use crate::verdict::Judgement;
 use crate::wire::jsonrpc::INVALID_PARAMS;
 use crate::wire::scene::Served;
 
+const NOT_PERSISTED: &str = "sep-2640-client-cursor-not-persisted";
+
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
     Check::host("sep-2640-client-pagination-followed", followed),
-    Check::host("sep-2640-client-pagination-end", end),
+    Check::host("sep-2640-client-pagination-end", end).after(&[NOT_PERSISTED]),
     Check::host("sep-2640-client-cursor-invalid-restart", invalid_restart),
-    Check::host("sep-2640-client-cursor-not-persisted", not_persisted),
+    Check::host(NOT_PERSISTED, not_persisted),
     Check::host("sep-2640-host-moving-catalog", moving_catalog),
 ];
 
@@ -121,9 +123,7 @@ fn invalid_restart(view: &View<'_>, judgement: &mut Judgement) {
                 let next = next_cursor(page);
                 next.is_some() && next == cursor(served).and_then(Value::as_str)
             };
-            if served.error != Some(INVALID_PARAMS)
-                || !walk[..index].iter().any(|page| issued(page))
-            {
+            if served.error != Some(INVALID_PARAMS) || !walk[..index].iter().any(issued) {
                 continue;
             }
             let anew = walk[index + 1..]

@@ -19,7 +19,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern(),
     Fault::host(
         "sep-2640-client-cursor-not-persisted",
-        "keeps the last cursor on disk and lists from there after a restart",
+        "keeps a cursor on disk and lists from there after a restart",
     )
     .legacy(),
     Fault::host(
@@ -89,11 +89,6 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-client-result-type",
         "uses results whose resultType it does not know",
-    )
-    .modern(),
-    Fault::host(
-        "sep-2640-client-result-type/missing",
-        "refuses results without resultType",
     )
     .modern(),
     Fault::host(

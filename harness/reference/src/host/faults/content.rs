@@ -17,7 +17,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     Fault::host(
         "sep-2640-host-acting-window/short",
-        "ends the window of a skill after one read",
+        "ends the window of a skill after five reads",
     ),
     Fault::host(
         "sep-2640-host-cache-excluded-from-discovery",

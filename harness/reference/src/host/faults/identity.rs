@@ -49,7 +49,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     Fault::host(
         "sep-2640-host-label-not-serverinfo-name",
-        "names servers by what they call themselves",
+        "names servers that call themselves alike by what they call themselves",
     ),
     Fault::host(
         "sep-2640-host-label-not-serverinfo-name/context",

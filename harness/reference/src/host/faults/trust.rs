@@ -13,7 +13,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     Fault::host(
         "sep-2640-host-cache-durable-origin",
-        "runs tools unasked for skills that came from the cache after a restart",
+        "runs tools unasked for cached skills after a restart",
     ),
     Fault::host(
         "sep-2640-host-cache-durable-origin/disconnected",
