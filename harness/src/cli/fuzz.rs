@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
+use tokio::runtime::Builder;
 
 use super::judging::parse_duration;
 use super::list::print;
 use crate::exit::Exit;
-use crate::fuzz::{Bounds, Finding, Outcome, Partition, Progress, verifier};
+use crate::fuzz::{Bounds, Finding, Outcome, Partition, Progress, server, verifier};
 use crate::report::{escape, shell_quote, text::thousands};
 use crate::target::TargetSpec;
 
@@ -28,6 +29,20 @@ pub struct FuzzArgs {
 enum FuzzCommand {
     /// Decide about generated skills: JSON lines {id, entry, files} in, {id, verdict, reason?} out.
     Verifier(VerifierArgs),
+    /// Send a server what it must answer, and what it must refuse.
+    Server(ServerArgs),
+}
+
+#[derive(Debug, Args)]
+struct ServerArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Address of a Streamable HTTP endpoint.
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    url: Option<reqwest::Url>,
+    /// The server's command and its arguments; the built-in one when left out.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -100,6 +115,8 @@ struct Target {
 /// Cases of a run that neither --cases nor --max-time bounds.
 const VERIFIER_CASES: u64 = 100_000;
 
+const SERVER_CASES: u64 = 20_000;
+
 /// Runs `fuzz`.
 pub fn run(args: &FuzzArgs) -> Exit {
     match &args.command {
@@ -110,10 +127,40 @@ pub fn run(args: &FuzzArgs) -> Exit {
             };
             let bounds = args.common.bounds(VERIFIER_CASES);
             let progress = Arc::new(Progress::default());
-            let done = until_interrupted(&args.common, &bounds, &progress, async {
-                verifier::run(&target.spec, &bounds, &progress).await
-            });
+            let done = until_interrupted(
+                Builder::new_multi_thread(),
+                &args.common,
+                &bounds,
+                &progress,
+                async { verifier::run(&target.spec, &bounds, &progress).await },
+            );
             finish("verifier", &args.common, &bounds, &target, &progress, done)
+        }
+        FuzzCommand::Server(args) => {
+            let target = match &args.url {
+                Some(url) => Ok(Target {
+                    spec: TargetSpec::Url {
+                        url: url.clone(),
+                        headers: Vec::new(),
+                    },
+                    words: vec!["--url".to_owned(), url.to_string()],
+                }),
+                None => command_or(&args.command, &["reference", "server"]),
+            };
+            let target = match target {
+                Ok(target) => target,
+                Err(exit) => return exit,
+            };
+            let bounds = args.common.bounds(SERVER_CASES);
+            let progress = Arc::new(Progress::default());
+            let done = until_interrupted(
+                Builder::new_current_thread(),
+                &args.common,
+                &bounds,
+                &progress,
+                async { server::run(&target.spec, &bounds, &progress).await },
+            );
+            finish("server", &args.common, &bounds, &target, &progress, done)
         }
     }
 }
@@ -143,17 +190,15 @@ fn command_or(command: &[String], built_in: &[&str]) -> Result<Target, Exit> {
     })
 }
 
-/// Runs on as many threads as there are processors: cases are made on some while others wait.
-pub(super) fn until_interrupted<T>(
+/// Runs until the end, or until the user has had enough.
+fn until_interrupted<T>(
+    mut runtime: Builder,
     common: &Common,
     bounds: &Bounds,
     progress: &Arc<Progress>,
     run: impl Future<Output = T>,
 ) -> Result<T, Exit> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime.map_err(|error| {
+    let runtime = runtime.enable_all().build().map_err(|error| {
         eprintln!("error: cannot start the runtime: {error}");
         Exit::Harness
     })?;
@@ -309,7 +354,7 @@ fn replay_line(file: &Path, words: &[String]) -> String {
     let file = file.display().to_string();
     let mut line = format!("sep2640-conform replay {}", shell_quote(&file));
     if !words.is_empty() {
-        line.push_str(" --");
+        line.push_str(if words[0] == "--url" { "" } else { " --" });
         for word in words {
             line.push(' ');
             line.push_str(&shell_quote(word));

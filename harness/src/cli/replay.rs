@@ -10,6 +10,7 @@ use super::judging::{parse_duration, run_until_interrupted};
 use super::list::print;
 use crate::exit::Exit;
 use crate::fuzz::saved::{self, Saved};
+use crate::fuzz::server;
 use crate::fuzz::verifier::{Observed, probe};
 use crate::report::{escape, text::plural};
 use crate::target::{TargetError, TargetSpec};
@@ -29,6 +30,9 @@ pub struct ReplayArgs {
     /// How long the target may take for one answer.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     timeout: Duration,
+    /// Address of a server, instead of a command.
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    url: Option<reqwest::Url>,
     /// The target's command and its arguments; the built-in one of the case's side when left out.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -126,6 +130,17 @@ fn play(args: &ReplayArgs, saved: &Saved) -> Result<Result<Again, Exit>, TargetE
         eprintln!("error: {}", escape(&message));
         Exit::Usage
     };
+    if saved.side() == "server" {
+        let again = run_until_interrupted(server::replay(&spec, saved, args.timeout));
+        return match again {
+            Err(exit) => Ok(Err(exit)),
+            Ok(Err(error)) => Err(error),
+            Ok(Ok(wrong)) => Ok(Ok(Again {
+                right: wrong.is_none(),
+                actual: wrong.unwrap_or_default(),
+            })),
+        };
+    }
     let line = match saved.verifier_line() {
         Ok(line) => line,
         Err(message) => return Ok(Err(usage(message))),
@@ -150,6 +165,12 @@ fn play(args: &ReplayArgs, saved: &Saved) -> Result<Result<Again, Exit>, TargetE
 
 /// The command that was given, or the built-in target of the side.
 fn target(args: &ReplayArgs, side: &str) -> Result<TargetSpec, TargetError> {
+    if let Some(url) = &args.url {
+        return Ok(TargetSpec::Url {
+            url: url.clone(),
+            headers: Vec::new(),
+        });
+    }
     let argv = if args.command.is_empty() {
         let program = super::this_program().map_err(TargetError::new)?;
         vec![program, "reference".to_owned(), side.to_owned()]

@@ -7,6 +7,7 @@
 pub mod candidates;
 pub mod finding;
 pub mod saved;
+pub mod server;
 pub mod verifier;
 
 use std::str::FromStr;

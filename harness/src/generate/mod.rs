@@ -10,6 +10,7 @@ pub mod disputed;
 pub mod entry;
 mod features;
 pub mod frontmatter;
+pub mod request;
 pub mod rule;
 pub mod seed;
 pub mod shrink;

@@ -9,13 +9,18 @@ const BYTES: usize = 320;
 /// The plan with this number. The same seed and number give the same plan on every machine, and
 /// neighbouring numbers have nothing in common.
 pub fn plan<P: for<'a> Arbitrary<'a> + Default>(seed: u64, number: u64) -> P {
+    from_bytes(&bytes(seed, number))
+}
+
+/// The bytes that a plan is made of.
+pub fn bytes(seed: u64, number: u64) -> [u8; BYTES] {
     let mut state = mix(seed ^ mix(number.wrapping_add(0x51_7c_c1_b7_27_22_0a_95)));
     let mut bytes = [0_u8; BYTES];
     for chunk in bytes.chunks_exact_mut(8) {
         state = state.wrapping_add(0x9e_37_79_b9_7f_4a_7c_15);
         chunk.copy_from_slice(&mix(state).to_le_bytes());
     }
-    from_bytes(&bytes)
+    bytes
 }
 
 /// The plan that these bytes describe; any bytes describe one.
