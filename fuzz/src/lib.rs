@@ -6,6 +6,7 @@
 mod files;
 mod manifest;
 mod rendering;
+pub mod seeds;
 mod values;
 mod wire;
 

@@ -36,8 +36,11 @@ pub fn report(data: &[u8]) {
         json.as_str(),
         &shell_quote(&text),
     ] {
-        let bad = text.chars().find(|c| is_hidden(*c) && *c != '\n');
-        assert_eq!(bad, None, "{text:?}");
+        if let Some((at, c)) = text.char_indices().find(|(_, c)| is_hidden(*c) && *c != '\n') {
+            let line = text[..at].rsplit('\n').next().unwrap_or_default();
+            let start: String = line.chars().take(40).collect();
+            panic!("{c:?} in a line that begins with {start:?}");
+        }
     }
     let back: Result<serde_json::Value, _> = serde_json::from_str(&json);
     assert!(back.is_ok(), "{json}");
