@@ -36,7 +36,10 @@ pub fn report(data: &[u8]) {
         json.as_str(),
         &shell_quote(&text),
     ] {
-        if let Some((at, c)) = text.char_indices().find(|(_, c)| is_hidden(*c) && *c != '\n') {
+        if let Some((at, c)) = text
+            .char_indices()
+            .find(|(_, c)| is_hidden(*c) && *c != '\n')
+        {
             let line = text[..at].rsplit('\n').next().unwrap_or_default();
             let start: String = line.chars().take(40).collect();
             panic!("{c:?} in a line that begins with {start:?}");

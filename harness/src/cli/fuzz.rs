@@ -14,7 +14,7 @@ use tokio::runtime::Builder;
 use super::judging::parse_duration;
 use super::list::print;
 use crate::exit::Exit;
-use crate::fuzz::{Bounds, Finding, Outcome, Partition, Progress, server, verifier};
+use crate::fuzz::{Bounds, Finding, Outcome, Partition, Progress, host, server, verifier};
 use crate::report::{escape, shell_quote, text::thousands};
 use crate::target::TargetSpec;
 
@@ -31,6 +31,17 @@ enum FuzzCommand {
     Verifier(VerifierArgs),
     /// Send a server what it must answer, and what it must refuse.
     Server(ServerArgs),
+    /// Serve skills to a host, through an adapter: those it must use, and those it must not.
+    Host(HostArgs),
+}
+
+#[derive(Debug, Args)]
+struct HostArgs {
+    #[command(flatten)]
+    common: Common,
+    /// The adapter's command and its arguments; the built-in host when left out.
+    #[arg(last = true, value_name = "ADAPTER")]
+    command: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -116,6 +127,7 @@ struct Target {
 const VERIFIER_CASES: u64 = 100_000;
 
 const SERVER_CASES: u64 = 20_000;
+const HOST_CASES: u64 = 2_000;
 
 /// Runs `fuzz`.
 pub fn run(args: &FuzzArgs) -> Exit {
@@ -135,6 +147,20 @@ pub fn run(args: &FuzzArgs) -> Exit {
                 async { verifier::run(&target.spec, &bounds, &progress).await },
             );
             finish("verifier", &args.common, &bounds, &target, &progress, done)
+        }
+        FuzzCommand::Host(args) => {
+            let target = match command_or(&args.command, &["reference", "host"]) {
+                Ok(target) => target,
+                Err(exit) => return exit,
+            };
+            let program = super::this_program().unwrap_or_default();
+            let bounds = args.common.bounds(HOST_CASES);
+            let progress = Arc::new(Progress::default());
+            let runtime = Builder::new_current_thread();
+            let done = until_interrupted(runtime, &args.common, &bounds, &progress, async {
+                host::run(&target.spec, &program, &bounds, &progress).await
+            });
+            finish("host", &args.common, &bounds, &target, &progress, done)
         }
         FuzzCommand::Server(args) => {
             let target = match &args.url {

@@ -10,8 +10,8 @@ use super::judging::{parse_duration, run_until_interrupted};
 use super::list::print;
 use crate::exit::Exit;
 use crate::fuzz::saved::{self, Saved};
-use crate::fuzz::server;
 use crate::fuzz::verifier::{Observed, probe};
+use crate::fuzz::{host, server};
 use crate::report::{escape, text::plural};
 use crate::target::{TargetError, TargetSpec};
 
@@ -139,6 +139,14 @@ fn play(args: &ReplayArgs, saved: &Saved) -> Result<Result<Again, Exit>, TargetE
                 right: wrong.is_none(),
                 actual: wrong.unwrap_or_default(),
             })),
+        };
+    }
+    if saved.side() == "host" {
+        let program = super::this_program().map_err(TargetError::new)?;
+        return match run_until_interrupted(host::replay(&spec, &program, saved, args.timeout)) {
+            Err(exit) => Ok(Err(exit)),
+            Ok(Err(error)) => Err(error),
+            Ok(Ok((right, actual))) => Ok(Ok(Again { right, actual })),
         };
     }
     let line = match saved.verifier_line() {

@@ -6,6 +6,7 @@
 
 pub mod candidates;
 pub mod finding;
+pub mod host;
 pub mod saved;
 pub mod server;
 pub mod verifier;
