@@ -7,6 +7,7 @@ mod judging;
 pub mod list;
 pub mod reference;
 pub mod server;
+pub mod smoke;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,8 @@ enum Command {
     Server(Box<server::ServerArgs>),
     /// Judge a host through an adapter: a command after `--`; the built-in reference host without.
     Host(Box<host::HostArgs>),
+    /// Tell whether an adapter is sound, apart from the host behind it.
+    Smoke(smoke::SmokeArgs),
     /// List checks, scenarios, requirements or faults.
     List(list::ListArgs),
     /// Tell all that is known of a check, fault or scenario.
@@ -64,6 +67,7 @@ fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Server(args) => server::run(&args).into(),
         Command::Host(args) => host::run(&args).into(),
+        Command::Smoke(args) => smoke::run(&args).into(),
         Command::Relay {
             address,
             scene,
