@@ -217,3 +217,15 @@ pub struct FindingReport {
     /// A command that shows it again.
     pub replay: String,
 }
+
+impl FindingReport {
+    /// Where it stands, in words; empty where no frame exists.
+    pub fn place(&self) -> String {
+        match (self.at.frame, &self.scenario) {
+            (0, None) => String::new(),
+            (0, Some(scenario)) => scenario.clone(),
+            (_, None) => self.at.to_string(),
+            (_, Some(scenario)) => format!("{} in {scenario}", self.at),
+        }
+    }
+}

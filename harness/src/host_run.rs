@@ -36,6 +36,8 @@ pub struct HostPlan {
     pub revisions: Vec<Revision>,
     /// What carries the messages between host and servers.
     pub transport: Transport,
+    /// The path of this program, which hosts start to reach servers over stdio.
+    pub program: String,
     /// How long the adapter may take for one call, or the driver for one scenario.
     pub timeout: Duration,
     /// How long the run may take in all.
@@ -195,6 +197,7 @@ async fn play_all(
         (plan.target.clone(), plan.via),
         revision,
         plan.transport,
+        &plan.program,
         plan.timeout,
     );
     let mut company = match company.await {

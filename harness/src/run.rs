@@ -18,7 +18,7 @@ use crate::scenario::play::{self, Bounds, Facts, Player, Stop};
 use crate::spec::Spec;
 use crate::target::handshake::Refusal;
 use crate::target::session::Session;
-use crate::target::{Limits, TargetError, TargetSpec};
+use crate::target::{Identity, Limits, TargetError, TargetSpec};
 use crate::verdict::{Side, Verdict};
 use crate::wire::Revision;
 use crate::wire::disk::Disk;
@@ -64,6 +64,8 @@ pub struct Plan {
     pub named_skills: Vec<String>,
     /// The directory that the target serves, if the user named it.
     pub disk: Option<Arc<Disk>>,
+    /// Further identities as which an HTTP endpoint is asked.
+    pub identities: Vec<Identity>,
     /// Whether the outcome keeps the traces; a large catalog's take hundreds of megabytes.
     pub keep_traces: bool,
     /// Whether to stop playing once a check has failed.
@@ -224,7 +226,9 @@ async fn play_all(
         transport: session.transport().to_string(),
         scenarios: scenarios.len(),
     });
-    let mut player = Player::new(plan.bounds, &plan.named_skills).with_disk(plan.disk.clone());
+    let mut player = Player::new(plan.bounds, &plan.named_skills)
+        .with_disk(plan.disk.clone())
+        .with_identities(&plan.identities);
     let mut remarks = Vec::new();
     let mut remark = |kind, text: String| remarks.push(Remark { kind, text });
     if facts.is_none() {
@@ -317,6 +321,7 @@ async fn play_all(
         });
     }
     trace.disk.clone_from(&plan.disk);
+    trace.identities = !plan.identities.is_empty();
     trace.sampled = sampled;
     (trace, remarks)
 }
@@ -324,6 +329,7 @@ async fn play_all(
 fn has_failed(plan: &Plan, session: &Session) -> bool {
     let mut trace = session.recorder().snapshot(session.revision());
     trace.disk.clone_from(&plan.disk);
+    trace.identities = !plan.identities.is_empty();
     let judged = judge::judge(&Evidence::new(&trace), &plan.checks, Spec::get());
     judged.iter().any(|judged| judged.verdict == Verdict::Fail)
 }
@@ -337,5 +343,6 @@ fn facts(plan: &Plan, session: &Session) -> Option<Facts> {
         probe_undeclared: plan.probe_undeclared,
         named_skills: !plan.named_skills.is_empty(),
         root: plan.disk.is_some(),
+        identities: !plan.identities.is_empty(),
     })
 }

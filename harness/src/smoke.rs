@@ -478,7 +478,11 @@ impl<F: FnMut(&Row)> Talk<F> {
                 Err(error) => {
                     let expected =
                         "nothing but messages on standard output, one JSON object a line";
-                    self.wrong(what, expected, error.to_string(), Some(&line));
+                    if line.trim().is_empty() {
+                        self.wrong(what, expected, "an empty line", None);
+                    } else {
+                        self.wrong(what, expected, error.to_string(), Some(&line));
+                    }
                     continue;
                 }
             };

@@ -57,21 +57,22 @@ fault=$0
 result() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 error() { printf '{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":"no"}}\n' "$id" "$1"; }
 verbs='"connect","list"'
+hello() { result '{"name":"x","version":"1","verbs":['$verbs'],"resets":true}'; }
 skills=''
 while read -r line; do
     id=${line#*\"id\":}; id=${id%%,*}
     method=${line#*\"method\":\"}; method=${method%%\"*}
     case $fault/$method in
         mute/*) ;;
-        chatty/hello) echo 'Listening …'; result '{"name":"x","version":"1","verbs":[]}' ;;
+        chatty/hello) echo 'Listening …'; hello ;;
         spread/hello) printf '{"jsonrpc":"2.0","id":1,\n"result":{"name":"x","version":"1","verbs":[]}}\n' ;;
-        array/hello) echo '[1]'; result '{"name":"x","version":"1","verbs":[]}' ;;
-        blank/hello) echo; result '{"name":"x","version":"1","verbs":[]}' ;;
+        array/hello) echo '[1]'; hello ;;
+        blank/hello) echo; hello ;;
         id/list) printf '{"jsonrpc":"2.0","id":"%s","result":{"skills":[]}}\n' "$id" ;;
         version/list) printf '{"id":%s,"result":{"skills":[]}}\n' "$id" ;;
         both/list) printf '{"jsonrpc":"2.0","id":%s,"result":{"skills":[]},"error":null}\n' "$id" ;;
-        nameless/hello) result '{"version":"1","verbs":[]}' ;;
-        verbs/hello) result '{"name":"x","version":"1","verbs":["lists"]}' ;;
+        nameless/hello) result '{"version":"1","verbs":['$verbs']}' ;;
+        verbs/hello) result '{"name":"x","version":"1","verbs":['$verbs',"lists"]}' ;;
         absent/list) error -32601 ;;
         trouble/list) error -32603 ;;
         unnamed/notices) result '{"notices":[]}' ;;
@@ -86,7 +87,7 @@ while read -r line; do
             echo '{"jsonrpc":"2.0","id":"a","method":"sampling","params":{}}'
             read -r line; result '{"skills":[]}' ;;
         keeps/connect) skills='{"server":"docs","uri":"skill://refunds/SKILL.md","name":"refunds"}'; result '{}' ;;
-        */hello) result '{"name":"x","version":"1","verbs":['$verbs'],"resets":true}' ;;
+        */hello) hello ;;
         */connect) result '{}' ;;
         */list) result '{"skills":['$skills']}' ;;
         *) error -32601 ;;

@@ -326,6 +326,8 @@ fn the_reference_shares_nothing_with_the_harness() {
     assert!(sources.len() > 20);
     for source in sources {
         let text = fs::read_to_string(&source.path).unwrap();
+        // Tests have paths as their subject.
+        let text = text.split("#[cfg(test)]").next().unwrap();
         for shared in ["sep2640_conform", "#[path", "include!", "../.."] {
             assert!(!text.contains(shared), "{}", source.path.display());
         }

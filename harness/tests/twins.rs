@@ -62,6 +62,28 @@ fn the_honest_twin_passes_everything_against_the_disk() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn the_honest_twin_passes_everything_to_two_identities() {
+    let lab = Lab::new();
+    for revision in Revision::ALL {
+        let report = lab.judge(None, &["identities"], Transport::Http, revision);
+        assert_eq!(broken(&report), BTreeSet::new(), "{revision}");
+        let of_identities = report
+            .checks
+            .iter()
+            .filter(|check| check.id.starts_with("sep-2640-identity-"));
+        for check in of_identities {
+            // Nothing is marked as public, so that there is nothing to hold against that.
+            let wanted = match (check.id, revision) {
+                ("sep-2640-identity-public-scope", Revision::Modern) => Verdict::NotExercised,
+                ("sep-2640-identity-public-scope", Revision::Legacy) => Verdict::NotApplicable,
+                _ => Verdict::Pass,
+            };
+            assert_eq!(check.verdict, wanted, "{} {revision}", check.id);
+        }
+    }
+}
+
 /// Where a fault acts.
 fn occasions(fault: &'static Fault) -> Vec<(&'static Fault, Transport, Revision)> {
     let mut occasions = Vec::new();

@@ -105,7 +105,10 @@ impl Endpoint {
         if let Some(refusal) = self.check_legacy(headers, &message) {
             return (refusal, None);
         }
-        let answer = self.server.answer(&message, Ok(Era::Legacy), Channel::Http);
+        let token = headers::token(headers);
+        let answer = self
+            .server
+            .answer(&message, Ok(Era::Legacy), Channel::Http, token);
         let opens = self.server.options.sessions && message.method == "initialize";
         (answer, opens.then(|| self.sessions.open()))
     }
@@ -124,7 +127,9 @@ impl Endpoint {
         {
             return Answer::error(400, id, &error);
         }
-        self.server.answer(message, Ok(Era::Modern), Channel::Http)
+        let token = headers::token(headers);
+        self.server
+            .answer(message, Ok(Era::Modern), Channel::Http, token)
     }
 
     /// What stands in the way of a legacy message: a version or session that

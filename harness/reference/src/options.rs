@@ -20,6 +20,8 @@ pub struct Options {
     pub sessions: bool,
     /// Serve generated skills instead of the built-in tree.
     pub generate: Option<Generate>,
+    /// Paths of skills that only who shows a bearer token may see, with that token (HTTP).
+    pub private: Vec<(String, String)>,
 }
 
 impl Default for Options {
@@ -32,6 +34,7 @@ impl Default for Options {
             sse: false,
             sessions: true,
             generate: None,
+            private: Vec::new(),
         }
     }
 }
@@ -68,6 +71,8 @@ pub enum StartError {
     TwoTrees,
     /// The page size is zero.
     EmptyPages,
+    /// No skill has the path that is to be private.
+    NoSuchSkill(String),
 }
 
 impl fmt::Display for StartError {
@@ -94,6 +99,10 @@ impl fmt::Display for StartError {
             StartError::TwoTrees => write!(
                 f,
                 "a skills directory and a generated tree exclude each other; give one of them"
+            ),
+            StartError::NoSuchSkill(path) => write!(
+                f,
+                "no skill has the path `{path}`; give the path of its directory, e.g. acme/billing/refunds"
             ),
             StartError::EmptyPages => {
                 write!(

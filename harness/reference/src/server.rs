@@ -16,13 +16,17 @@ use crate::message::{
 };
 use crate::methods::{self, Call, Outcome};
 use crate::options::{Options, StartError};
+use crate::tree::Tree;
 
 /// A reference server. It is shared by reference and keeps its little state
 /// to itself.
 #[derive(Debug)]
 pub struct Server {
     pub(crate) options: Options,
+    /// Everything, whoever may see it.
     pub(crate) catalog: Catalog,
+    /// What the holder of each token sees, and who has none (the last); empty if nothing is private.
+    views: Vec<(Option<String>, Catalog)>,
     pub(crate) sabotage: Sabotage,
     /// Counts the reads of files that change with each read.
     pub(crate) reads: AtomicU64,
@@ -57,11 +61,13 @@ impl Server {
         sabotage.tree(&mut tree);
         let mut catalog = Catalog::new(&tree);
         sabotage.catalog(&mut catalog);
+        let views = views(&tree, &options.private)?;
         let mut options = options;
         options.page_size = sabotage.page_size(options.page_size, catalog.listing.len());
         Ok(Server {
             options,
             catalog,
+            views,
             sabotage,
             reads: AtomicU64::new(0),
             initialized: AtomicBool::new(false),
@@ -76,7 +82,7 @@ impl Server {
             Parsed::Response => Answer::silence(),
             Parsed::Message(message) => {
                 let era = self.era(&message, channel);
-                self.answer(&message, era, channel)
+                self.answer(&message, era, channel, None)
             }
         }
     }
@@ -104,6 +110,7 @@ impl Server {
         message: &Message,
         era: Result<Era, RpcError>,
         channel: Channel,
+        token: Option<&str>,
     ) -> Answer {
         let Some(id) = &message.id else {
             return self.sabotage.notification(message);
@@ -121,6 +128,7 @@ impl Server {
             Ok(call) => call,
             Err(error) => return Answer::error(200, id, &error),
         };
+        call.token = token.map(str::to_owned);
         self.sabotage.request(self, &mut call, channel);
         let mut outcome = methods::dispatch(self, &call);
         self.sabotage.outcome(self, &call, channel, &mut outcome);
@@ -133,6 +141,20 @@ impl Server {
             Err(error) => error.envelope(id),
         };
         self.sabotage.wire(self, &call, channel, status, envelope)
+    }
+
+    /// What the sender of a call may see.
+    pub(crate) fn view(&self, call: &Call) -> &Catalog {
+        let own = |(token, _): &&(Option<String>, Catalog)| token.is_none() || *token == call.token;
+        let view = self.views.iter().find(own);
+        view.map_or(&self.catalog, |(_, catalog)| catalog)
+    }
+
+    /// What everybody may see.
+    pub(crate) fn public(&self) -> &Catalog {
+        self.views
+            .last()
+            .map_or(&self.catalog, |(_, catalog)| catalog)
     }
 
     /// Answers something that is not a message.
@@ -155,6 +177,43 @@ impl Server {
             .lock()
             .unwrap_or_else(|poison| poison.into_inner())
     }
+}
+
+/// A catalog for each token, and one for who has none.
+fn views(
+    tree: &Tree,
+    private: &[(String, String)],
+) -> Result<Vec<(Option<String>, Catalog)>, StartError> {
+    if let Some((path, _)) = private
+        .iter()
+        .find(|(path, _)| !tree.skills.iter().any(|skill| skill.path == *path))
+    {
+        return Err(StartError::NoSuchSkill(path.clone()));
+    }
+    let mut tokens: Vec<Option<String>> = private
+        .iter()
+        .map(|(_, token)| Some(token.clone()))
+        .collect();
+    tokens.sort();
+    tokens.dedup();
+    if !private.is_empty() {
+        tokens.push(None);
+    }
+    let view = |token: Option<String>| {
+        let hidden: Vec<&str> = private
+            .iter()
+            .filter(|(path, key)| {
+                Some(key) != token.as_ref()
+                    && !private
+                        .iter()
+                        .any(|(same, other)| same == path && Some(other) == token.as_ref())
+            })
+            .map(|(path, _)| path.as_str())
+            .collect();
+        let catalog = Catalog::new(&tree.without(&hidden));
+        (token, catalog)
+    };
+    Ok(tokens.into_iter().map(view).collect())
 }
 
 /// The metadata every modern request has to carry.

@@ -92,6 +92,21 @@ impl Tree {
             .take_while(move |(path, _)| path.starts_with(&prefix))
     }
 
+    /// The tree without all that lies in these directories.
+    pub fn without(&self, hidden: &[&str]) -> Tree {
+        let shown = |path: &str| {
+            !hidden.iter().any(|directory| {
+                path.strip_prefix(directory)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+        };
+        let mut tree = self.clone();
+        tree.files.retain(|path, _| shown(path));
+        tree.directories.retain(|path| shown(path));
+        tree.skills.retain(|skill| shown(&skill.path));
+        tree
+    }
+
     /// Adds a file.
     pub fn add(&mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) {
         self.files.insert(path.into(), bytes.into());

@@ -12,6 +12,7 @@ pub mod entries;
 pub mod entry;
 pub mod evidence;
 pub mod host;
+pub mod identity;
 mod index;
 pub mod integrity;
 pub mod listing;
@@ -65,6 +66,8 @@ pub enum Needs {
     DirectoryRead,
     /// The extension, and the directory that is served (`--root`).
     Root,
+    /// The extension, and a second identity (`--as`).
+    Identities,
 }
 
 impl Check {
@@ -122,6 +125,7 @@ const SERVER: &[&[Check]] = &[
     schema::CHECKS,
     robustness::CHECKS,
     root::CHECKS,
+    identity::CHECKS,
 ];
 
 /// All checks of a side, in the order in which they are reported.

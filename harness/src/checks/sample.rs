@@ -15,6 +15,7 @@ pub fn trace() -> Trace {
         frames: Vec::new(),
         exchanges: Vec::new(),
         sampled: false,
+        identities: false,
         disk: None,
     }
 }
@@ -41,6 +42,7 @@ impl Trace {
             form: Form::Request,
             method: method.to_owned(),
             params: Some(params).filter(|params| !params.is_null()),
+            identity: None,
             scenario: String::new(),
             name: name.map(str::to_owned),
             page: Some(Page {

@@ -4,17 +4,15 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::judging::{Finished, Judging, Named, parse_duration, replay, run_until_interrupted};
+use super::judging::{Judging, Named, Prepared, parse_duration, replay};
 use super::server::parse_protocols;
 use crate::checks::Check;
 use crate::exit::Exit;
-use crate::host_run::{self, HostPlan};
-use crate::report::Reporter;
+use crate::host_run::HostPlan;
 use crate::run::Protocols;
 use crate::scenario;
 use crate::scenario::perform::Via;
 use crate::scenario::script::{Script, VERBS};
-use crate::transcript;
 use crate::verdict::Side;
 use crate::wire::{Revision, Transport};
 
@@ -63,16 +61,15 @@ fn parse_verb(text: &str) -> Result<String, String> {
 
 /// Runs `host`.
 pub fn run(args: &HostArgs) -> Exit {
-    match prepare(args) {
-        Err(message) => {
-            eprintln!("error: {message}");
-            Exit::Usage
-        }
-        Ok(plan) => execute(args, &plan),
-    }
+    args.judging.carry_out(prepare(args))
 }
 
-fn prepare(args: &HostArgs) -> Result<HostPlan, String> {
+/// Makes the run ready.
+///
+/// # Errors
+///
+/// Says which argument cannot be used, and why.
+pub(super) fn prepare(args: &HostArgs) -> Result<Prepared, String> {
     if args.via == Via::Argv {
         fit_for_a_driver(args)?;
     }
@@ -96,7 +93,7 @@ fn prepare(args: &HostArgs) -> Result<HostPlan, String> {
     }
     let secrets = args.judging.secrets(Vec::new());
     let replay = replay("host", words);
-    Ok(HostPlan {
+    Ok(Prepared::Host(Box::new(HostPlan {
         target,
         via: args.via,
         description,
@@ -108,6 +105,7 @@ fn prepare(args: &HostArgs) -> Result<HostPlan, String> {
             Channel::Http => Transport::Http,
             Channel::Stdio => Transport::Stdio,
         },
+        program: super::this_program()?,
         timeout: args.timeout,
         deadline: args.judging.deadline,
         scripts,
@@ -116,7 +114,7 @@ fn prepare(args: &HostArgs) -> Result<HostPlan, String> {
         keep_scenes: args.judging.transcript.is_some(),
         fail_fast: args.judging.fail_fast,
         rules: args.judging.rules(Side::Host, replay, secrets)?,
-    })
+    })))
 }
 
 fn fit_for_a_driver(args: &HostArgs) -> Result<(), String> {
@@ -154,28 +152,4 @@ fn target(args: &HostArgs) -> Result<Named, String> {
     let words = |program: &str| [program, "reference", "host"].map(str::to_owned).to_vec();
     args.judging
         .command(words(&program), words("sep2640-conform"), true)
-}
-
-fn execute(args: &HostArgs, plan: &HostPlan) -> Exit {
-    let mut reporter = args.judging.reporter();
-    let done = run_until_interrupted(host_run::run(plan, |event| reporter.event(&event)));
-    let outcome = match done {
-        Ok(outcome) => outcome,
-        Err(exit) => return exit,
-    };
-    args.judging.finish(
-        reporter,
-        Finished {
-            report: &outcome.report,
-            exit: outcome.exit,
-            unreachable: outcome.unreachable.as_ref(),
-            secrets: &plan.rules.secrets,
-        },
-        |hide| {
-            let scenes = outcome.scenes.iter().flatten();
-            scenes
-                .map(|scene| transcript::scene_lines(scene, hide))
-                .collect()
-        },
-    )
 }

@@ -11,14 +11,19 @@ use globset::{Glob, GlobMatcher};
 
 use crate::baseline::Baseline;
 use crate::checks::{self, Check};
-use crate::event::{Report, TargetDescription};
+use crate::event::{Event, Report, TargetDescription};
 use crate::exit::Exit;
+use crate::host_run::{self, HostPlan};
 use crate::outcome::{Replay, Rules, redact};
 use crate::report::terminal::Terminal;
 use crate::report::{self, Destination, Reporter, escape, shell_quote};
+use crate::run::{self, Plan};
 use crate::target::{TargetError, TargetSpec};
+use crate::transcript;
 use crate::verdict::Side;
 use crate::wire::Revision;
+use crate::wire::scene::Scene;
+use crate::wire::trace::Trace;
 
 /// Options of every command that judges.
 #[derive(Debug, Args)]
@@ -64,16 +69,82 @@ pub struct Judging {
 /// A command as it is run, as reports call it, and the words that name it on a command line.
 pub type Named = (TargetSpec, TargetDescription, Vec<String>);
 
-/// What a run left to be written.
-pub struct Finished<'a> {
+/// A run that only has to be carried out.
+pub enum Prepared {
+    /// With a server.
+    Server(Box<Plan>),
+    /// With a host.
+    Host(Box<HostPlan>),
+}
+
+/// What came of a run.
+pub struct Finished {
     /// The report.
-    pub report: &'a Report,
+    pub report: Report,
     /// How the process should exit.
     pub exit: Exit,
     /// Why the target could not be reached, when it could not.
-    pub unreachable: Option<&'a TargetError>,
+    pub unreachable: Option<TargetError>,
+    /// What a transcript is written from, where the plan keeps it.
+    kept: Kept,
+}
+
+enum Kept {
+    Traces(Vec<Trace>),
+    Scenes(Vec<Vec<Scene>>),
+}
+
+impl Prepared {
     /// Values that must not appear in any output.
-    pub secrets: &'a [String],
+    pub fn secrets(&self) -> &[String] {
+        match self {
+            Prepared::Server(plan) => &plan.rules.secrets,
+            Prepared::Host(plan) => &plan.rules.secrets,
+        }
+    }
+
+    /// Carries the run out; `emit` is told what happens.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run_until_interrupted`].
+    pub fn run(&self, emit: impl FnMut(Event)) -> Result<Finished, Exit> {
+        Ok(match self {
+            Prepared::Server(plan) => {
+                let outcome = run_until_interrupted(run::run(plan, emit))?;
+                Finished {
+                    report: outcome.report,
+                    exit: outcome.exit,
+                    unreachable: outcome.unreachable,
+                    kept: Kept::Traces(outcome.traces),
+                }
+            }
+            Prepared::Host(plan) => {
+                let outcome = run_until_interrupted(host_run::run(plan, emit))?;
+                Finished {
+                    report: outcome.report,
+                    exit: outcome.exit,
+                    unreachable: outcome.unreachable,
+                    kept: Kept::Scenes(outcome.scenes),
+                }
+            }
+        })
+    }
+}
+
+impl Finished {
+    fn transcript(&self, hide: &dyn Fn(&str) -> String) -> String {
+        match &self.kept {
+            Kept::Traces(traces) => {
+                let lines = |trace| transcript::lines(trace, hide);
+                traces.iter().map(lines).collect()
+            }
+            Kept::Scenes(scenes) => {
+                let lines = |scene| transcript::scene_lines(scene, hide);
+                scenes.iter().flatten().map(lines).collect()
+            }
+        }
+    }
 }
 
 fn parse_glob(text: &str) -> Result<GlobMatcher, String> {
@@ -236,28 +307,39 @@ impl Judging {
         Ok((spec, description, words))
     }
 
+    /// Carries a run out and writes everything that the user asked for; returns how the process
+    /// should exit.
+    pub fn carry_out(&self, prepared: Result<Prepared, String>) -> Exit {
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(message) => {
+                eprintln!("error: {message}");
+                return Exit::Usage;
+            }
+        };
+        let mut reporter = self.reporter();
+        match prepared.run(|event| reporter.event(&event)) {
+            Ok(finished) => self.finish(reporter, &finished, prepared.secrets()),
+            Err(exit) => exit,
+        }
+    }
+
     /// The reporter for the terminal.
-    pub fn reporter(&self) -> Terminal<AutoStream<std::io::Stdout>> {
+    fn reporter(&self) -> Terminal<AutoStream<std::io::Stdout>> {
         report::terminal(self.verbose, self.quiet)
     }
 
-    /// Writes everything that the user asked for; returns how the process should exit.
-    pub fn finish(
-        &self,
-        mut reporter: impl Reporter,
-        finished: Finished<'_>,
-        transcript: impl FnOnce(&dyn Fn(&str) -> String) -> String,
-    ) -> Exit {
+    fn finish(&self, mut reporter: impl Reporter, finished: &Finished, secrets: &[String]) -> Exit {
         let mut exit = finished.exit;
         let to_stdout = self.report.iter().any(Destination::is_stdout);
         // A report on standard output has it for itself.
-        if !to_stdout && let Err(error) = reporter.finish(finished.report) {
+        if !to_stdout && let Err(error) = reporter.finish(&finished.report) {
             eprintln!("error: cannot write the report: {error}");
             exit = exit.worst(Exit::Usage);
         }
         drop(reporter);
-        let hide = |text: &str| redact(finished.secrets, text);
-        if let Some(error) = finished.unreachable {
+        let hide = |text: &str| redact(secrets, text);
+        if let Some(error) = &finished.unreachable {
             let show = |text: &str| escape(&hide(text));
             // Otherwise the report has said why.
             if self.quiet || to_stdout {
@@ -271,13 +353,13 @@ impl Judging {
             }
         }
         if let Some(path) = &self.transcript
-            && let Err(error) = std::fs::write(path, transcript(&hide))
+            && let Err(error) = std::fs::write(path, finished.transcript(&hide))
         {
             eprintln!("error: {}: {error}", path.display());
             exit = exit.worst(Exit::Usage);
         }
         for destination in &self.report {
-            if let Err(error) = destination.write(finished.report) {
+            if let Err(error) = destination.write(&finished.report) {
                 eprintln!("error: {error}");
                 exit = exit.worst(Exit::Usage);
             }
@@ -297,7 +379,7 @@ fn read(path: &PathBuf) -> Result<(String, String), String> {
 /// # Errors
 ///
 /// How the process should exit if the user interrupted the run, or if there is no runtime.
-pub fn run_until_interrupted<T>(run: impl Future<Output = T>) -> Result<T, Exit> {
+fn run_until_interrupted<T>(run: impl Future<Output = T>) -> Result<T, Exit> {
     // One thread: an answer is taken in where it is waited for. To wake another thread for it takes
     // longer than all else that the harness does for a request.
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -5,6 +5,7 @@ pub mod explain;
 pub mod host;
 mod judging;
 pub mod list;
+pub mod matrix;
 pub mod reference;
 pub mod server;
 pub mod smoke;
@@ -32,6 +33,8 @@ enum Command {
     Host(Box<host::HostArgs>),
     /// Tell whether an adapter is sound, apart from the host behind it.
     Smoke(smoke::SmokeArgs),
+    /// Judge several targets and put them side by side.
+    Matrix(matrix::MatrixArgs),
     /// List checks, scenarios, requirements or faults.
     List(list::ListArgs),
     /// Tell all that is known of a check, fault or scenario.
@@ -73,6 +76,7 @@ fn run() -> ExitCode {
             scene,
             label,
         } => relay(&address, &scene, &label).into(),
+        Command::Matrix(args) => matrix::run(&args).into(),
         Command::List(args) => list::run(&args).into(),
         Command::Explain(args) => explain::run(&args).into(),
         Command::Coverage(args) => coverage::run(&args).into(),

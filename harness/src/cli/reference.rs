@@ -57,6 +57,10 @@ struct ReferenceServerArgs {
     /// Answer HTTP requests with event streams.
     #[arg(long, requires = "http")]
     sse: bool,
+    /// Show the skill in the directory SKILL only to requests with the bearer token TOKEN
+    /// (repeatable).
+    #[arg(long, value_name = "SKILL:TOKEN", requires = "http", value_parser = parse_private)]
+    private: Vec<(String, String)>,
     /// Serve 2025-11-25 over HTTP without sessions.
     #[arg(long, requires = "http")]
     no_sessions: bool,
@@ -83,6 +87,15 @@ fn parse_generate(text: &str) -> Result<Generate, String> {
         }
     }
     Ok(generate)
+}
+
+fn parse_private(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once(':') {
+        Some((skill, token)) if !skill.is_empty() && !token.is_empty() => {
+            Ok((skill.to_owned(), token.to_owned()))
+        }
+        _ => Err("expected SKILL:TOKEN".into()),
+    }
 }
 
 /// Runs `reference`.
@@ -132,6 +145,7 @@ fn server(args: ReferenceServerArgs) -> Exit {
         sse: args.sse,
         sessions: !args.no_sessions,
         generate: args.generate,
+        private: args.private,
     });
     let server = match server {
         Ok(server) => Arc::new(server),

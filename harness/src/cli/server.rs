@@ -7,17 +7,15 @@ use std::time::Duration;
 use clap::Args;
 use reqwest::Url;
 
-use super::judging::{Finished, Judging, parse_duration, replay, run_until_interrupted};
+use super::judging::{Judging, Prepared, parse_duration, replay};
 use crate::checks::Check;
 use crate::disk;
 use crate::event::TargetDescription;
 use crate::exit::Exit;
-use crate::report::Reporter;
-use crate::run::{self, Plan, Protocols};
+use crate::run::{Plan, Protocols};
 use crate::scenario::file::Scenario;
 use crate::scenario::{self, play::Bounds};
-use crate::target::{Limits, TargetSpec};
-use crate::transcript;
+use crate::target::{Identity, Limits, TargetSpec};
 use crate::verdict::Side;
 
 /// Arguments of `server`.
@@ -56,6 +54,13 @@ pub struct ServerArgs {
     /// Header whose value stands in an environment variable, as NAME=VARIABLE (repeatable).
     #[arg(long, value_name = "NAME=VARIABLE", requires = "url", value_parser = parse_pair)]
     header_env: Vec<(String, String)>,
+    /// Header of a named identity, as "NAME:HEADER: value" (repeatable); needs two identities. The
+    /// first is judged in full; what the others see is held against it.
+    #[arg(long = "as", value_name = "NAME:HEADER", requires = "url", value_parser = parse_as)]
+    identity: Vec<(String, (String, String))>,
+    /// The same with a value that stands in an environment variable, as NAME:HEADER=VARIABLE.
+    #[arg(long = "as-env", value_name = "NAME:HEADER=VARIABLE", requires = "url", value_parser = parse_as_env)]
+    identity_env: Vec<(String, (String, String))>,
     #[command(flatten)]
     judging: Judging,
     /// The server's command and its arguments; the built-in reference server when left out.
@@ -82,19 +87,76 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// Runs `server`.
-pub fn run(args: &ServerArgs) -> Exit {
-    match prepare(args) {
-        Err(message) => {
-            eprintln!("error: {message}");
-            Exit::Usage
-        }
-        Ok(plan) => execute(args, &plan),
+fn parse_as(text: &str) -> Result<(String, (String, String)), String> {
+    let (name, header) = named(text, "NAME:HEADER: value")?;
+    let header = parse_header(header).map_err(|_| "expected `NAME:HEADER: value`")?;
+    Ok((name, header))
+}
+
+fn parse_as_env(text: &str) -> Result<(String, (String, String)), String> {
+    let (name, header) = named(text, "NAME:HEADER=VARIABLE")?;
+    let header = parse_pair(header).map_err(|_| "expected `NAME:HEADER=VARIABLE`")?;
+    Ok((name, header))
+}
+
+fn named<'a>(text: &'a str, form: &str) -> Result<(String, &'a str), String> {
+    match text.split_once(':') {
+        Some((name, rest)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), rest)),
+        _ => Err(format!("expected `{form}`")),
     }
 }
 
-fn prepare(args: &ServerArgs) -> Result<Plan, String> {
-    let (target, description, shown) = target(args)?;
+/// The identities with their headers, in the order in which they are first named.
+fn identities(args: &ServerArgs) -> Result<Vec<Identity>, String> {
+    let mut identities: Vec<Identity> = Vec::new();
+    let mut add = |name: &str, header: (String, String)| match identities
+        .iter_mut()
+        .find(|identity| identity.name == name)
+    {
+        Some(identity) => identity.headers.push(header),
+        None => identities.push(Identity {
+            name: name.to_owned(),
+            headers: vec![header],
+        }),
+    };
+    for (name, header) in &args.identity {
+        add(name, header.clone());
+    }
+    for (name, (header, variable)) in &args.identity_env {
+        let value = std::env::var(variable)
+            .map_err(|_| format!("--as-env: the environment has no {variable} that can be used"))?;
+        add(name, (header.clone(), value));
+    }
+    if let [only] = &identities[..] {
+        return Err(format!(
+            "--as: expected a second identity besides {}",
+            only.name
+        ));
+    }
+    Ok(identities)
+}
+
+/// Runs `server`.
+pub fn run(args: &ServerArgs) -> Exit {
+    args.judging.carry_out(prepare(args))
+}
+
+/// Makes the run ready.
+///
+/// # Errors
+///
+/// Says which argument cannot be used, and why.
+pub(super) fn prepare(args: &ServerArgs) -> Result<Prepared, String> {
+    let (mut target, description, shown) = target(args)?;
+    let mut others = identities(args)?;
+    if let TargetSpec::Url { headers, .. } = &mut target {
+        for identity in &mut others {
+            identity.headers.splice(0..0, headers.iter().cloned());
+        }
+        if !others.is_empty() {
+            *headers = others.remove(0).headers;
+        }
+    }
     let checks = args.judging.checks(Side::Server)?;
     let mut scenarios = if args.judging.filter.is_empty() {
         scenario::built_in().iter().collect()
@@ -128,7 +190,7 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
     }
     let secrets = args.judging.secrets(handed_over(args));
     let replay = replay("server", [options, shown].concat());
-    Ok(Plan {
+    Ok(Prepared::Server(Box::new(Plan {
         target,
         description,
         protocols: args.protocol,
@@ -149,15 +211,22 @@ fn prepare(args: &ServerArgs) -> Result<Plan, String> {
         probe_undeclared: args.probe_undeclared,
         named_skills,
         disk,
+        identities: others,
         keep_traces: args.judging.transcript.is_some(),
         fail_fast: args.judging.fail_fast,
         rules: args.judging.rules(Side::Server, replay, secrets)?,
-    })
+    })))
 }
 
 /// Values that the user handed over to be kept: of headers, of the address.
 fn handed_over(args: &ServerArgs) -> Vec<String> {
     let mut secrets: Vec<String> = args.header.iter().map(|(_, value)| value.clone()).collect();
+    secrets.extend(args.identity.iter().map(|(_, (_, value))| value.clone()));
+    secrets.extend(
+        args.identity_env
+            .iter()
+            .filter_map(|(_, (_, variable))| std::env::var(variable).ok()),
+    );
     secrets.extend(
         args.header_env
             .iter()
@@ -205,6 +274,12 @@ fn target(args: &ServerArgs) -> Result<(TargetSpec, TargetDescription, Vec<Strin
         }
         for (name, _) in &args.header {
             words.extend(["--header".to_owned(), format!("{name}: …")]);
+        }
+        for (name, (header, _)) in &args.identity {
+            words.extend(["--as".to_owned(), format!("{name}:{header}: …")]);
+        }
+        for (name, (header, variable)) in &args.identity_env {
+            words.extend(["--as-env".to_owned(), format!("{name}:{header}={variable}")]);
         }
         let spec = TargetSpec::Url {
             url: url.clone(),
@@ -254,26 +329,4 @@ pub fn needed(checks: &[&'static Check]) -> Vec<&'static Scenario> {
     all.iter()
         .filter(|scenario| wanted.contains(&scenario.name.as_str()))
         .collect()
-}
-
-fn execute(args: &ServerArgs, plan: &Plan) -> Exit {
-    let mut reporter = args.judging.reporter();
-    let done = run_until_interrupted(run::run(plan, |event| reporter.event(&event)));
-    let outcome = match done {
-        Ok(outcome) => outcome,
-        Err(exit) => return exit,
-    };
-    args.judging.finish(
-        reporter,
-        Finished {
-            report: &outcome.report,
-            exit: outcome.exit,
-            unreachable: outcome.unreachable.as_ref(),
-            secrets: &plan.rules.secrets,
-        },
-        |hide| {
-            let lines = |trace| transcript::lines(trace, hide);
-            outcome.traces.iter().map(lines).collect()
-        },
-    )
 }

@@ -6,6 +6,7 @@
 pub mod destination;
 pub mod json;
 pub mod junit;
+pub mod matrix;
 pub mod output;
 pub mod progress;
 pub mod terminal;

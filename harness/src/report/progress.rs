@@ -10,6 +10,7 @@ use crate::event::Event;
 /// The line. Nothing is drawn when standard error is not a terminal.
 pub struct Progress {
     bar: ProgressBar,
+    label: String,
     state: State,
 }
 
@@ -36,8 +37,14 @@ impl Progress {
         }
         Self {
             bar,
+            label: String::new(),
             state: State::default(),
         }
+    }
+
+    /// Names what the following runs are about.
+    pub fn label(&mut self, label: &str) {
+        self.label = format!("{} · ", escape(label));
     }
 
     /// Follows the run.
@@ -54,7 +61,8 @@ impl Progress {
             _ => {}
         }
         if self.state.apply(event) {
-            self.bar.set_message(self.state.line());
+            self.bar
+                .set_message(format!("{}{}", self.label, self.state.line()));
         }
     }
 

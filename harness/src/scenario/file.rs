@@ -49,6 +49,8 @@ pub enum Condition {
     /// of its skills that `$skills` lacks may be served, `$root_escapes` those under which files
     /// outside would be, were links followed.
     Root,
+    /// `--as` names further identities; the scenario is played as each of them.
+    Identities,
 }
 
 /// One step: something sent, perhaps many times.
@@ -336,7 +338,12 @@ impl RawStep {
 
 /// The 1-based lines on which the items of the top-level `steps` list begin.
 pub(super) fn step_lines(text: &str) -> Vec<usize> {
-    let begin = line_of(text, "steps");
+    item_lines(text, "steps")
+}
+
+/// The 1-based lines on which the items of a top-level list begin.
+pub fn item_lines(text: &str, list: &str) -> Vec<usize> {
+    let begin = line_of(text, list);
     let mut indent = None;
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate().skip(begin) {

@@ -3,6 +3,7 @@
 pub mod expr;
 pub mod file;
 mod job;
+pub mod outline;
 pub mod perform;
 pub mod play;
 pub mod script;
@@ -36,6 +37,7 @@ const BUILT_IN: &[(&str, &str)] = scenarios![
     "scenarios/server/malformed-params.yaml",
     "scenarios/server/hostile-uris.yaml",
     "scenarios/server/malformed-messages.yaml",
+    "scenarios/server/identities.yaml",
     "scenarios/server/catalog-again.yaml",
     "scenarios/server/first-on-connection.yaml",
 ];

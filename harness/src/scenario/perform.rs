@@ -35,6 +35,8 @@ pub struct Company {
     baits: Baits,
     states: TempDir,
     adapter: Option<Adapter>,
+    /// State directories of former scenes that are being removed.
+    clearing: Vec<tokio::task::JoinHandle<()>>,
     resets: bool,
     scenes: usize,
     /// Whether this scene has places that no host may reach.
@@ -65,28 +67,24 @@ enum Doors {
 }
 
 impl Company {
-    /// Gets everything ready; the adapter is started with the first scene.
+    /// Gets everything ready; the adapter is started with the first scene. `program` is what hosts
+    /// start to reach servers over stdio: this program.
     ///
     /// # Errors
     ///
-    /// The machine gives no ports or no temporary directory, or the program does not know its own
-    /// path.
+    /// The machine gives no ports or no temporary directory.
     pub async fn assemble(
         (target, via): (TargetSpec, Via),
         revision: Revision,
         transport: Transport,
+        program: &str,
         timeout: Duration,
     ) -> std::io::Result<Self> {
         let stage = Stage::new(revision, transport);
         let doors = match transport {
             Transport::Http => Doors::Http(Endpoint::open(stage.clone()).await?),
             Transport::Stdio => {
-                let program = std::env::current_exe()?;
-                let program = program
-                    .into_os_string()
-                    .into_string()
-                    .map_err(|_| std::io::Error::other("the path of this program is not UTF-8"))?;
-                Doors::Stdio(Exchange::open(stage.clone()).await?, program)
+                Doors::Stdio(Exchange::open(stage.clone()).await?, program.to_owned())
             }
         };
         Ok(Self {
@@ -98,6 +96,7 @@ impl Company {
             doors,
             states: tempfile::Builder::new().prefix("sep2640-").tempdir()?,
             adapter: None,
+            clearing: Vec::new(),
             resets: false,
             scenes: 0,
             baited: false,
@@ -143,16 +142,22 @@ impl Company {
         {
             adapter.stop().await;
         }
-        let _ = std::fs::remove_dir_all(&state);
+        // To clear away takes longer than to play; nobody need wait for it.
+        self.clearing.push(tokio::task::spawn_blocking(move || {
+            let _ = std::fs::remove_dir_all(&state);
+        }));
         let mut scene = self.stage.strike();
         scene.exercises.clone_from(&script.exercises);
         Ok(scene)
     }
 
-    /// Ends the adapter.
+    /// Ends the adapter, and waits until everything is cleared away.
     pub async fn leave(&mut self) {
         if let Some(adapter) = self.adapter.take() {
             adapter.stop().await;
+        }
+        for task in self.clearing.drain(..) {
+            let _ = task.await;
         }
     }
 

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::expr::{Expression, Template, Variables};
 use super::file::{Condition, Scenario, Send, Step};
 use super::job::{Job, Outcome};
+use crate::target::Identity;
 use crate::target::handshake::Refusal;
 use crate::target::session::{Call, Session};
 use crate::wire::disk::Disk;
@@ -64,6 +65,7 @@ pub struct Player {
     /// Whether a loop was sampled.
     pub sampled: bool,
     disk: Option<Arc<Disk>>,
+    identities: Vec<Identity>,
     walks: usize,
     restarts: usize,
 }
@@ -85,6 +87,7 @@ pub fn applies(scenario: &Scenario, session: &Session, facts: &Facts) -> bool {
         Some(Condition::ProbeUndeclared) => facts.probe_undeclared && !facts.directory_read,
         Some(Condition::NamedSkills) => facts.named_skills,
         Some(Condition::Root) => facts.root,
+        Some(Condition::Identities) => facts.identities,
     };
     revision && condition
 }
@@ -100,6 +103,8 @@ pub struct Facts {
     pub named_skills: bool,
     /// The directory that is served is known.
     pub root: bool,
+    /// The user named further identities.
+    pub identities: bool,
 }
 
 impl Player {
@@ -119,6 +124,12 @@ impl Player {
         self
     }
 
+    /// The same with further identities.
+    pub fn with_identities(mut self, identities: &[Identity]) -> Self {
+        self.identities = identities.to_vec();
+        self
+    }
+
     /// Plays one scenario.
     ///
     /// # Errors
@@ -131,6 +142,37 @@ impl Player {
         if scenario.when == Some(Condition::Root) {
             self.compare_with_disk();
         }
+        if scenario.when == Some(Condition::Identities) {
+            return self.play_as_others(scenario, session).await;
+        }
+        self.steps(scenario, session).await
+    }
+
+    /// Plays a scenario as each further identity, and goes back to the first.
+    async fn play_as_others(
+        &mut self,
+        scenario: &Scenario,
+        session: &mut Session,
+    ) -> Result<(), Stop> {
+        let own = self.variables.clone();
+        for identity in self.identities.clone() {
+            // Some are not let in at all, which is no loss of the target.
+            let entered = session.become_identity(Some(&identity)).await;
+            match entered {
+                Ok(()) => self.steps(scenario, session).await?,
+                Err(Refusal::NotSpoken(why)) => self.cut_identity(&identity, &why),
+                Err(Refusal::Unreachable(error)) => self.cut_identity(&identity, &error.message),
+            }
+            self.variables.clone_from(&own);
+        }
+        session.become_identity(None).await.map_err(lost)
+    }
+
+    fn cut_identity(&mut self, identity: &Identity, why: &str) {
+        self.cuts.push(format!("--as {}: {why}", identity.name));
+    }
+
+    async fn steps(&mut self, scenario: &Scenario, session: &mut Session) -> Result<(), Stop> {
         for step in &scenario.steps {
             self.revive(session).await?;
             for _ in 0..step.times {
@@ -355,8 +397,12 @@ impl Player {
 }
 
 async fn reopen(session: &mut Session) -> Result<(), Stop> {
-    session.reopen().await.map_err(|refusal| match refusal {
+    session.reopen().await.map_err(lost)
+}
+
+fn lost(refusal: Refusal) -> Stop {
+    match refusal {
         Refusal::NotSpoken(why) => Stop::Lost(why),
         Refusal::Unreachable(error) => Stop::Lost(error.message),
-    })
+    }
 }

@@ -51,6 +51,15 @@ impl TargetSpec {
     }
 }
 
+/// Somebody else as whom the endpoint is asked, too.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// The name that the user gave.
+    pub name: String,
+    /// All headers of its requests, in the place of those of the target.
+    pub headers: Vec<(String, String)>,
+}
+
 /// Bounds of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {

@@ -73,6 +73,7 @@ impl Recorder {
             frames: recording.frames.clone(),
             exchanges: recording.exchanges.clone(),
             sampled: false,
+            identities: false,
             disk: None,
         }
     }
@@ -86,6 +87,7 @@ impl Recorder {
             frames: recording.frames,
             exchanges: recording.exchanges,
             sampled: false,
+            identities: false,
             disk: None,
         }
     }

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 
 use super::handshake;
 use super::recorder::Recorder;
-use super::{Limits, TargetError, TargetSpec, http, stdio};
+use super::{Identity, Limits, TargetError, TargetSpec, http, stdio};
 use crate::wire::frame::Direction;
 use crate::wire::jsonrpc::{self, ClientIdentity};
 use crate::wire::trace::{Exchange, Form, Page, Trace, Unanswered};
@@ -95,6 +95,8 @@ impl Link {
 #[derive(Debug)]
 pub struct Session {
     spec: TargetSpec,
+    /// As whom requests are sent, if not as the target's headers say.
+    identity: Option<Identity>,
     limits: Limits,
     revision: Revision,
     recorder: Recorder,
@@ -129,6 +131,7 @@ impl Session {
             .map_err(handshake::Refusal::Unreachable)?;
         let mut session = Self {
             spec: spec.clone(),
+            identity: None,
             limits,
             revision,
             recorder,
@@ -329,7 +332,14 @@ impl Session {
     ///
     /// As for [`Session::open`].
     pub async fn reopen(&mut self) -> Result<(), handshake::Refusal> {
-        let link = Link::open(&self.spec, self.revision, &self.recorder, &self.limits)
+        let spec = match (&self.spec, &self.identity) {
+            (TargetSpec::Url { url, .. }, Some(identity)) => TargetSpec::Url {
+                url: url.clone(),
+                headers: identity.headers.clone(),
+            },
+            (spec, _) => spec.clone(),
+        };
+        let link = Link::open(&spec, self.revision, &self.recorder, &self.limits)
             .map_err(handshake::Refusal::Unreachable)?;
         let listens = !self.is_lost() && !self.is_stuck();
         if !listens {
@@ -340,6 +350,19 @@ impl Session {
         self.hung = false;
         self.timeouts.store(0, Ordering::Relaxed);
         handshake::shake(self).await
+    }
+
+    /// Goes on as another identity, in the same trace; as the first one without.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Session::open`].
+    pub async fn become_identity(
+        &mut self,
+        identity: Option<&Identity>,
+    ) -> Result<(), handshake::Refusal> {
+        self.identity = identity.cloned();
+        self.reopen().await
     }
 
     /// How the target ended and the last it said on standard error, for people; nothing when it
@@ -399,6 +422,7 @@ impl Session {
             method: call.method.clone(),
             params: call.params.clone(),
             scenario: call.scenario.clone(),
+            identity: self.identity.as_ref().map(|identity| identity.name.clone()),
             name: call.name.clone(),
             page: call.page,
             alive_after: None,

@@ -103,6 +103,8 @@ pub struct Exchange {
     pub params: Option<Value>,
     /// The scenario that sent it.
     pub scenario: String,
+    /// Which further identity sent it; none is the one that nearly all of a session is about.
+    pub identity: Option<String>,
     /// The name that the scenario gave to this exchange.
     pub name: Option<String>,
     /// Position in a walk over pages.
@@ -219,6 +221,8 @@ pub struct Trace {
     pub exchanges: Vec<Exchange>,
     /// Whether only a sample of the files was read.
     pub sampled: bool,
+    /// Whether the user named further identities.
+    pub identities: bool,
     /// The directory that the server serves, as it was before the session, where it is known.
     pub disk: Option<Arc<Disk>>,
 }
@@ -236,8 +240,18 @@ impl Trace {
             .filter(move |exchange| exchange.name.as_deref() == Some(name))
     }
 
-    /// The exchanges that reached what they were for and were not made again.
+    /// The exchanges that reached what they were for and were not made again, of the identity that
+    /// the session is about.
     pub fn evidence(&self) -> impl Iterator<Item = &Exchange> {
+        self.usable().filter(|exchange| exchange.identity.is_none())
+    }
+
+    /// The same of the further identities.
+    pub fn of_others(&self) -> impl Iterator<Item = &Exchange> {
+        self.usable().filter(|exchange| exchange.identity.is_some())
+    }
+
+    fn usable(&self) -> impl Iterator<Item = &Exchange> {
         self.exchanges
             .iter()
             .filter(|exchange| !exchange.superseded && self.base_refusal(exchange).is_none())

@@ -38,6 +38,7 @@ pub async fn run(
         description: TargetDescription::default(),
         revisions: vec![revision],
         transport,
+        program: PROGRAM.to_owned(),
         timeout: Duration::from_secs(20),
         deadline: Duration::from_secs(120),
         scripts: scenario::scripts()

@@ -20,7 +20,7 @@ use sep2640_conform::event::{RunReport, TargetDescription};
 use sep2640_conform::outcome::Rules;
 use sep2640_conform::run::{self, Outcome, Plan, Protocols};
 use sep2640_conform::scenario::{self, play::Bounds};
-use sep2640_conform::target::{Limits, TargetSpec};
+use sep2640_conform::target::{Identity, Limits, TargetSpec};
 use sep2640_conform::verdict::{Side, Verdict};
 use sep2640_conform::wire::{Revision, Transport};
 use sep2640_reference::{Fault, Options, Server, UNLISTED_SKILL, serve_http};
@@ -93,6 +93,10 @@ impl Lab {
             skills: needs
                 .contains(&"root")
                 .then(|| self.tree.path().join("skills")),
+            private: match needs.contains(&"identities") {
+                true => vec![("release-notes".to_owned(), "alices-token".to_owned())],
+                false => Vec::new(),
+            },
             ..Options::default()
         }
     }
@@ -139,7 +143,7 @@ impl Lab {
                     let serving = tokio::spawn(serve_http(server, listener));
                     let target = TargetSpec::Url {
                         url: url.parse().unwrap(),
-                        headers: Vec::new(),
+                        headers: bearer(needs, "alices-token"),
                     };
                     let outcome = run::run(&plan(target), |_| {}).await;
                     serving.abort();
@@ -229,6 +233,13 @@ pub fn plan(target: TargetSpec, needs: &[&str], protocols: Protocols, root: Opti
         scenarios: scenario::built_in().iter().collect(),
         checks: checks::all(Side::Server),
         probe_undeclared: needs.contains(&"probe-undeclared"),
+        identities: match needs.contains(&"identities") {
+            true => vec![Identity {
+                name: "bob".to_owned(),
+                headers: bearer(needs, "bobs-token"),
+            }],
+            false => Vec::new(),
+        },
         keep_traces: true,
         fail_fast: false,
         rules: Rules {
@@ -243,6 +254,15 @@ pub fn plan(target: TargetSpec, needs: &[&str], protocols: Protocols, root: Opti
             Some(_) => Vec::new(),
         },
         disk: root.map(|root| Arc::new(disk::read(root).unwrap())),
+    }
+}
+
+/// The headers of an identity, where a run has more than one.
+fn bearer(needs: &[&str], token: &str) -> Vec<(String, String)> {
+    let header = ("authorization".to_owned(), format!("Bearer {token}"));
+    match needs.contains(&"identities") {
+        true => vec![header],
+        false => Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@ mod envelope;
 mod errors;
 mod format;
 mod get;
+mod identity;
 mod integrity;
 mod kind;
 mod limits;
@@ -48,7 +49,7 @@ pub struct Fault {
     pub side: &'static str,
     /// What a run needs in order to see it: `unlisted-skill` (the URI of the
     /// unlisted skill is given), `probe-undeclared`, `root` (the served
-    /// directory is known).
+    /// directory is known), `identities` (a second identity is given).
     pub needs: &'static [&'static str],
 }
 
@@ -71,6 +72,7 @@ pub fn faults() -> &'static [Fault] {
             directory::FAULTS,
             metadata::FAULTS,
             root::FAULTS,
+            identity::FAULTS,
         ]
         .concat()
     });

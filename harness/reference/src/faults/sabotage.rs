@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::pick::Picked;
 use super::{
-    Fault, capability, directory, entry, envelope, errors, format, get, integrity, limits, list,
-    metadata, naming, read, root, wire,
+    Fault, capability, directory, entry, envelope, errors, format, get, identity, integrity,
+    limits, list, metadata, naming, read, root, wire,
 };
 use crate::catalog::Catalog;
 use crate::message::{Answer, Channel, Era, Message, RpcError};
@@ -171,6 +171,7 @@ impl Sabotage {
             _ => {}
         }
         envelope::outcome(&scene, outcome);
+        identity::outcome(&scene, outcome);
         errors::outcome(&scene, outcome);
     }
 

@@ -18,6 +18,13 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
+/// The bearer token of a request, if it has one.
+pub(super) fn token(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
 /// Whether the request may come from where it says it comes from: pages of
 /// other hosts must not reach a local server.
 pub(super) fn origin_allowed(headers: &HeaderMap) -> bool {

@@ -8,10 +8,11 @@ use crate::uri::show;
 
 pub(super) fn read(server: &Server, call: &Call) -> Outcome {
     let uri = call.uri()?;
-    let Some(directory) = server.catalog.directories.get(uri) else {
+    let catalog = server.view(call);
+    let Some(directory) = catalog.directories.get(uri) else {
         let shown = show(uri);
         return Err(RpcError::invalid_params(
-            if server.catalog.files.contains_key(uri) {
+            if catalog.files.contains_key(uri) {
                 format!("{shown} is a file, not a directory")
             } else {
                 format!("no directory has the URI {shown}")

@@ -45,7 +45,7 @@ fn capabilities(server: &Server) -> Value {
 
 fn instructions(server: &Server) -> String {
     let mut text = "This server serves agent skills; skills/list names them.".to_owned();
-    for skill in server.catalog.unlisted() {
+    for skill in server.public().unlisted() {
         text.push_str(&format!(
             " One more skill, which no listing shows, is at {}.",
             skill.uri

@@ -21,6 +21,8 @@ pub(crate) struct Call {
     pub method: String,
     pub params: Map<String, Value>,
     pub era: Era,
+    /// The bearer token that came with it.
+    pub token: Option<String>,
     /// Notes of a fault from request to answer.
     pub mark: usize,
 }
@@ -36,6 +38,7 @@ impl Call {
             method: message.method.clone(),
             params,
             era,
+            token: None,
             mark: 0,
         })
     }
@@ -74,13 +77,13 @@ pub(crate) fn dispatch(server: &Server, call: &Call) -> Outcome {
         _ => return Err(RpcError::method_not_found(method)),
     };
     Ok(match call.era {
-        Era::Modern => dress(method, result),
+        Era::Modern => dress(server, method, result),
         Era::Legacy => result,
     })
 }
 
 /// Adds what results of the modern revision carry besides their content.
-fn dress(method: &str, mut result: Value) -> Value {
+fn dress(server: &Server, method: &str, mut result: Value) -> Value {
     result["resultType"] = json!("complete");
     result["_meta"] = json!({"io.modelcontextprotocol/serverInfo": handshake::server_info()});
     if method != "resources/directory/read" {
@@ -90,7 +93,9 @@ fn dress(method: &str, mut result: Value) -> Value {
         } else {
             300_000
         });
-        result["cacheScope"] = json!("public");
+        // What depends on who asks is for nobody else.
+        let private = !server.options.private.is_empty();
+        result["cacheScope"] = json!(if private { "private" } else { "public" });
     }
     result
 }

@@ -25,7 +25,12 @@ pub(crate) fn pages(server: &Server) -> Pages<'static> {
 }
 
 pub(super) fn list(server: &Server, call: &Call) -> Outcome {
-    page(&pages(server), &server.catalog.resources, call)
+    let resources = &server.view(call).resources;
+    let pages = Pages {
+        total: resources.len(),
+        ..pages(server)
+    };
+    page(&pages, resources, call)
 }
 
 /// A page of resource metadata.
@@ -51,7 +56,7 @@ pub(super) fn templates(call: &Call) -> Outcome {
 
 pub(super) fn read(server: &Server, call: &Call) -> Outcome {
     let uri = call.uri()?;
-    let Some(file) = server.catalog.files.get(uri) else {
+    let Some(file) = server.view(call).files.get(uri) else {
         return Err(not_found(uri, call.era));
     };
     Ok(json!({"contents": [content(server, uri, file)]}))

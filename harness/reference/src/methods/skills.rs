@@ -19,11 +19,16 @@ pub(crate) fn pages(server: &Server) -> Pages<'static> {
 }
 
 pub(super) fn list(server: &Server, call: &Call) -> Outcome {
-    let (listing, pages) = (&server.catalog.listing, pages(server));
+    let catalog = server.view(call);
+    let listing = &catalog.listing;
+    let pages = Pages {
+        total: listing.len(),
+        ..pages(server)
+    };
     let start = pages.start(call.cursor())?;
     let skills: Vec<&Value> = listing[start..pages.end(start)]
         .iter()
-        .map(|index| &server.catalog.skills[*index].entry)
+        .map(|index| &catalog.skills[*index].entry)
         .collect();
     let mut result = json!({"skills": skills});
     if let Some(cursor) = pages.next(start) {
@@ -34,7 +39,7 @@ pub(super) fn list(server: &Server, call: &Call) -> Outcome {
 
 pub(super) fn get(server: &Server, call: &Call) -> Outcome {
     let uri = call.uri()?;
-    match server.catalog.skill(uri) {
+    match server.view(call).skill(uri) {
         Some(skill) => Ok(json!({"skill": skill.entry})),
         None => Err(RpcError::invalid_params(format!(
             "no skill has its SKILL.md at {}",

@@ -1,0 +1,547 @@
+//! Several targets side by side: checks are rows, targets are columns.
+//!
+//! The JSON form is the stable machine format `sep2640-conform/matrix/v1`; fields are only ever added.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::text::{clip, escape, plural, shell_line, thousands};
+use super::{json, target_name};
+use crate::event::{
+    Catalog, CheckReport, FindingReport, Remark, RemarkKind, Report, RunReport, TargetDescription,
+    Tool,
+};
+use crate::spec::Spec;
+use crate::verdict::{Side, Verdict};
+
+/// How many characters of a value are shown.
+const CHARACTERS: usize = 160;
+
+/// Several targets side by side.
+#[derive(Debug, Serialize)]
+pub struct Matrix {
+    schema: &'static str,
+    tool: Tool,
+    /// The day of the runs, `YYYY-MM-DD`.
+    date: String,
+    /// The worst exit code.
+    exit: u8,
+    targets: Vec<Column>,
+    /// All checks of the sides that were judged, in the order of the specification.
+    checks: Vec<Row>,
+}
+
+/// A target, whatever its checks say.
+#[derive(Debug, Serialize)]
+struct Column {
+    name: String,
+    side: Side,
+    target: TargetDescription,
+    exit: u8,
+    runs: Vec<ColumnRun>,
+    /// Revisions that were not run, with the reason.
+    skipped: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stale: Vec<String>,
+    summary: BTreeMap<Verdict, usize>,
+}
+
+/// The run of a target on one revision, without its checks.
+#[derive(Debug, Serialize)]
+struct ColumnRun {
+    protocol: String,
+    transport: String,
+    server_info: Value,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    host_info: Value,
+    duration_ms: u64,
+    catalog: Catalog,
+    remarks: Vec<Remark>,
+    /// What the target calls itself, for people.
+    #[serde(skip)]
+    title: String,
+}
+
+/// A check.
+#[derive(Debug, Serialize)]
+struct Row {
+    id: &'static str,
+    side: Side,
+    level: String,
+    section: String,
+    /// The requirement.
+    text: String,
+    cells: Vec<Cell>,
+}
+
+/// What a check says of a target.
+#[derive(Debug, Serialize)]
+struct Cell {
+    target: String,
+    /// The worst of the verdicts.
+    verdict: Verdict,
+    /// The verdict on each revision.
+    verdicts: BTreeMap<String, Verdict>,
+    /// How many findings there are, over all revisions.
+    findings: usize,
+    /// The first of them on the revision with the worst verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<FindingReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl Matrix {
+    /// Puts named reports side by side.
+    pub fn new(date: String, exit: u8, reports: Vec<(String, Report)>) -> Self {
+        let specs = Spec::get().checks();
+        let mut checks: Vec<Row> = Vec::new();
+        for side in [Side::Server, Side::Host] {
+            let of_side = || reports.iter().filter(|(_, report)| report.side == side);
+            let mut seen = BTreeSet::new();
+            let all = of_side().flat_map(|(_, report)| report.runs.iter().flat_map(|r| &r.checks));
+            for check in all.filter(|check| seen.insert(check.id)) {
+                let cells = of_side().filter_map(|(name, report)| cell(name, report, check.id));
+                checks.push(Row {
+                    id: check.id,
+                    side,
+                    level: check.level.clone(),
+                    section: check.section.clone(),
+                    text: specs
+                        .get(check.id)
+                        .map_or_else(String::new, |spec| spec.rows[0].text.clone()),
+                    cells: cells.collect(),
+                });
+            }
+        }
+        Self {
+            schema: "sep2640-conform/matrix/v1",
+            tool: Tool::THIS,
+            date,
+            exit,
+            targets: reports.into_iter().map(column).collect(),
+            checks,
+        }
+    }
+
+    /// The machine format; it always has all checks.
+    ///
+    /// # Errors
+    ///
+    /// There are none.
+    pub fn json(&self) -> io::Result<String> {
+        json::pretty(self)
+    }
+
+    /// For people, with colours; with `all` also the checks that nobody breaks.
+    pub fn terminal(&self, all: bool) -> String {
+        let bold = Style::new().bold();
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            out,
+            "{bold}{} {}{bold:#} · {} · {}\n",
+            self.tool.name,
+            self.tool.version,
+            plural(self.targets.len(), "target"),
+            self.date
+        );
+        let width = self.targets.iter().map(|t| chars(&t.name)).max();
+        let width = width.unwrap_or(0);
+        for target in &self.targets {
+            let _ = writeln!(out, "{}  {}", pad(&target.name, width), target.words());
+            for remark in target.remarks() {
+                let _ = writeln!(out, "{}  {remark}", pad("", width));
+            }
+        }
+        for side in [Side::Server, Side::Host] {
+            let names = self.names(side);
+            let rows = self.rows(side, all);
+            if names.is_empty() {
+                continue;
+            }
+            if !rows.is_empty() {
+                let id = rows.iter().map(|row| row.id.len()).max().unwrap_or(0);
+                let widths: Vec<usize> = names.iter().map(|name| chars(name).max(8)).collect();
+                let _ = write!(out, "\n{bold}{}", pad(&format!("{side} checks"), id + 12));
+                for (name, width) in names.iter().zip(&widths) {
+                    let _ = write!(out, "  {}", pad(name, *width));
+                }
+                out.truncate(out.trim_end().len());
+                let _ = writeln!(out, "{bold:#}");
+                for row in &rows {
+                    let _ = write!(out, "{}  {}", pad(&row.level, 10), pad(row.id, id));
+                    for (name, width) in names.iter().zip(&widths) {
+                        let (word, style) = row.shown(name);
+                        let gap = width.saturating_sub(chars(&word));
+                        let _ = write!(out, "  {style}{word}{style:#}{:gap$}", "");
+                    }
+                    out.truncate(out.trim_end().len());
+                    out.push('\n');
+                }
+            }
+            let _ = writeln!(out, "\n{}", self.rest(side, rows.len(), all));
+        }
+        let _ = writeln!(out, "\n{}", self.legend().join("\n"));
+        out
+    }
+
+    /// A page for documentation.
+    pub fn markdown(&self, all: bool) -> String {
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            out,
+            "# SEP-2640 conformance of {}\n\nJudged on {} with {} {}.\n",
+            plural(self.targets.len(), "implementation"),
+            self.date,
+            self.tool.name,
+            self.tool.version
+        );
+        out.push_str(
+            "| | implementation | side | revisions | pass | fail | warn | note | other | exit |\n",
+        );
+        out.push_str("|---|---|---|---|--:|--:|--:|--:|--:|--:|\n");
+        for target in &self.targets {
+            let count = |verdict| target.summary.get(&verdict).copied().unwrap_or(0);
+            let told = [Verdict::Pass, Verdict::Fail, Verdict::Warn, Verdict::Note];
+            let other: usize = target.summary.values().sum();
+            let told = told.map(count);
+            let _ = writeln!(
+                out,
+                "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+                markdown(&target.name),
+                markdown(&target.title()),
+                target.side,
+                markdown(&target.revisions()),
+                told[0],
+                told[1],
+                told[2],
+                told[3],
+                other - told.iter().sum::<usize>(),
+                target.exit,
+            );
+        }
+        let remarks: Vec<String> = (self.targets.iter())
+            .flat_map(|target| {
+                let remarks = target.remarks().into_iter();
+                remarks
+                    .map(|remark| format!("- {}: {}\n", markdown(&target.name), markdown(&remark)))
+            })
+            .collect();
+        if !remarks.is_empty() {
+            let _ = write!(out, "\n{}", remarks.concat());
+        }
+        for side in [Side::Server, Side::Host] {
+            let names = self.names(side);
+            if names.is_empty() {
+                continue;
+            }
+            let rows = self.rows(side, all);
+            let _ = writeln!(out, "\n## Checks of the {side} side\n");
+            if !rows.is_empty() {
+                let heads = names.iter().map(|name| format!(" {} |", markdown(name)));
+                let _ = writeln!(out, "| check | level |{}", heads.collect::<String>());
+                let _ = writeln!(out, "|---|---|{}", "---|".repeat(names.len()));
+                for row in &rows {
+                    let cells = names.iter().map(|name| match row.shown(name).0 {
+                        word if word.starts_with("FAIL") => format!(" **{word}** |"),
+                        word => format!(" {word} |"),
+                    });
+                    let cells: String = cells.collect();
+                    let _ = writeln!(out, "| `{}` | {} |{cells}", row.id, row.level);
+                }
+                out.push('\n');
+            }
+            let _ = writeln!(out, "{}", self.rest(side, rows.len(), all));
+            let found: String = rows.iter().map(|row| row.found()).collect();
+            if !found.is_empty() {
+                let _ = write!(out, "\n### What was found\n\n{found}");
+            }
+        }
+        let _ = writeln!(out, "\n{}", self.legend().join(" · "));
+        out
+    }
+
+    fn names(&self, side: Side) -> Vec<&str> {
+        let of_side = self.targets.iter().filter(|target| target.side == side);
+        of_side.map(|target| target.name.as_str()).collect()
+    }
+
+    fn rows(&self, side: Side, all: bool) -> Vec<&Row> {
+        let quiet = |cell: &Cell| matches!(cell.verdict, Verdict::Pass | Verdict::NotApplicable);
+        self.checks
+            .iter()
+            .filter(|row| row.side == side && (all || !row.cells.iter().all(quiet)))
+            .collect()
+    }
+
+    /// A sentence on the rows that are not shown.
+    fn rest(&self, side: Side, shown: usize, all: bool) -> String {
+        let count = self.checks.iter().filter(|row| row.side == side).count();
+        match count - shown {
+            _ if count == 0 => format!("No check of the {side} side was run."),
+            0 => format!("All {count} checks are shown."),
+            hidden if !all => format!(
+                "{hidden} of {count} checks are not shown: every target passes them, or they do not apply."
+            ),
+            _ => String::new(),
+        }
+    }
+
+    fn legend(&self) -> Vec<String> {
+        let cells = || self.checks.iter().flat_map(|row| &row.cells);
+        let mut parts = vec![
+            "FAIL: a MUST is broken".to_owned(),
+            "warn: a SHOULD is broken, or a MUST by the strict reading".to_owned(),
+            "note: an observation without weight".to_owned(),
+        ];
+        let mut also = |verdict, words: &str| {
+            if cells().any(|cell| cell.verdict == verdict) {
+                parts.push(words.to_owned());
+            }
+        };
+        also(Verdict::Expected, "expected: broken as the baseline says");
+        also(
+            Verdict::Blocked,
+            "blocked: follows from another check's failure",
+        );
+        also(
+            Verdict::NotExercised,
+            "–: not exercised, nothing was there to judge",
+        );
+        also(Verdict::NotApplicable, "n/a: does not apply to the target");
+        for (revision, mark) in MARKS {
+            if cells().any(|cell| cell.mark() == mark) {
+                parts.push(format!("{mark}: on {revision} only"));
+            }
+        }
+        parts
+    }
+}
+
+/// What marks a verdict that was given on one of two revisions.
+const MARKS: [(&str, &str); 2] = [("2026-07-28", "¹"), ("2025-11-25", "²")];
+
+impl Column {
+    /// What the target calls itself on its first run, or how it was reached.
+    fn title(&self) -> String {
+        let named = self.runs.iter().find(|run| !run.title.is_empty());
+        match (named, &self.target.command, &self.target.url) {
+            (Some(run), ..) => run.title.clone(),
+            (None, Some(command), _) => escape(&shell_line(command)),
+            (None, None, Some(url)) => escape(url),
+            (None, None, None) => String::new(),
+        }
+    }
+
+    fn revisions(&self) -> String {
+        let names: Vec<&str> = self.runs.iter().map(|run| run.protocol.as_str()).collect();
+        match self.runs.first() {
+            None => "none".to_owned(),
+            Some(run) => format!("{} over {}", names.join(", "), run.transport),
+        }
+    }
+
+    fn words(&self) -> String {
+        let mut counts = Vec::new();
+        for verdict in Verdict::ALL {
+            if let Some(count) = self.summary.get(&verdict) {
+                counts.push(format!("{} {}", thousands(*count as u64), verdict.words()));
+            }
+        }
+        let mut parts = vec![
+            self.side.to_string(),
+            self.title(),
+            self.revisions(),
+            counts.join(", "),
+            format!("exit {}", self.exit),
+        ];
+        parts.retain(|part| !part.is_empty());
+        parts.join(" · ")
+    }
+
+    /// What a reader must know to read the verdicts.
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        for run in &self.runs {
+            for remark in &run.remarks {
+                if remark.kind != RemarkKind::Restarted {
+                    remarks.push(format!("{}: {}", run.protocol, clip(&remark.text, 300)));
+                }
+            }
+        }
+        for (protocol, why) in self.skipped.iter().rev() {
+            remarks.push(format!("{protocol} was not run: {}", clip(why, 300)));
+        }
+        for stale in &self.stale {
+            remarks.push(format!(
+                "the baseline expects {}, which did not fail",
+                escape(stale)
+            ));
+        }
+        remarks
+    }
+}
+
+impl Row {
+    fn cell(&self, target: &str) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.target == target)
+    }
+
+    /// The word for a target, and how it looks.
+    fn shown(&self, target: &str) -> (String, Style) {
+        let Some(cell) = self.cell(target) else {
+            return ("not run".to_owned(), Style::new().dimmed());
+        };
+        let (word, style) = match cell.verdict {
+            Verdict::Pass => ("pass", AnsiColor::Green.on_default()),
+            Verdict::Fail => ("FAIL", AnsiColor::Red.on_default().bold()),
+            Verdict::Warn => ("warn", AnsiColor::Yellow.on_default().bold()),
+            Verdict::Note => ("note", AnsiColor::Cyan.on_default()),
+            Verdict::Expected => ("expected", AnsiColor::Yellow.on_default()),
+            Verdict::Blocked => ("blocked", Style::new().dimmed()),
+            Verdict::NotExercised => ("–", Style::new().dimmed()),
+            Verdict::NotApplicable => ("n/a", Style::new().dimmed()),
+        };
+        (format!("{word}{}", cell.mark()), style)
+    }
+
+    /// The findings of the row as a list, for Markdown.
+    fn found(&self) -> String {
+        let mut lines = String::new();
+        for cell in &self.cells {
+            let Some(first) = &cell.first else { continue };
+            let clip = |text: &str| markdown_raw(&clip(text, CHARACTERS));
+            let _ = write!(
+                lines,
+                "  - {}: {}: expected {}, found {}",
+                markdown(&cell.target),
+                clip(&first.subject),
+                clip(&first.expected),
+                clip(&first.actual)
+            );
+            if cell.findings > 1 {
+                let _ = write!(lines, " (and {} more)", cell.findings - 1);
+            }
+            lines.push('\n');
+        }
+        if lines.is_empty() {
+            return lines;
+        }
+        let text = markdown(&self.text.split_whitespace().collect::<Vec<_>>().join(" "));
+        format!("- `{}` ({}): {text}\n{lines}", self.id, self.level)
+    }
+}
+
+impl Cell {
+    /// A mark where the verdict was given on one of two revisions.
+    fn mark(&self) -> &'static str {
+        let on = |revision: &str| self.verdicts.get(revision) == Some(&self.verdict);
+        let plain = matches!(self.verdict, Verdict::Pass | Verdict::NotApplicable);
+        if plain || self.verdicts.len() < 2 {
+            return "";
+        }
+        let mut only = MARKS.iter().filter(|(revision, _)| on(revision));
+        match (only.next(), only.next()) {
+            (Some((_, mark)), None) => mark,
+            _ => "",
+        }
+    }
+}
+
+fn column((name, report): (String, Report)) -> Column {
+    let run = |run: RunReport| ColumnRun {
+        title: target_name(&run),
+        protocol: run.protocol,
+        transport: run.transport,
+        server_info: run.server_info,
+        host_info: run.host_info,
+        duration_ms: run.duration_ms,
+        catalog: run.catalog,
+        remarks: run.remarks,
+    };
+    Column {
+        name,
+        side: report.side,
+        target: report.target,
+        exit: report.exit,
+        runs: report.runs.into_iter().map(run).collect(),
+        skipped: report.skipped,
+        stale: report.stale,
+        summary: report.summary,
+    }
+}
+
+fn cell(name: &str, report: &Report, id: &str) -> Option<Cell> {
+    let of_run = |run: &'_ RunReport| -> Option<CheckReport> {
+        run.checks.iter().find(|check| check.id == id).cloned()
+    };
+    let judged: Vec<(&str, CheckReport)> = report
+        .runs
+        .iter()
+        .filter_map(|run| Some((run.protocol.as_str(), of_run(run)?)))
+        .collect();
+    let (_, worst) = judged.iter().max_by_key(|(_, check)| rank(check.verdict))?;
+    Some(Cell {
+        target: name.to_owned(),
+        verdict: worst.verdict,
+        verdicts: judged
+            .iter()
+            .map(|(protocol, check)| ((*protocol).to_owned(), check.verdict))
+            .collect(),
+        findings: judged.iter().map(|(_, check)| check.findings.len()).sum(),
+        first: worst.findings.first().cloned(),
+        reason: worst.reason.clone(),
+    })
+}
+
+/// Which of the verdicts on two revisions stands for both.
+fn rank(verdict: Verdict) -> usize {
+    const ORDER: [Verdict; 8] = [
+        Verdict::NotApplicable,
+        Verdict::Pass,
+        Verdict::NotExercised,
+        Verdict::Note,
+        Verdict::Expected,
+        Verdict::Blocked,
+        Verdict::Warn,
+        Verdict::Fail,
+    ];
+    ORDER.iter().position(|one| *one == verdict).unwrap_or(0)
+}
+
+fn chars(text: &str) -> usize {
+    escape(text).chars().count()
+}
+
+fn pad(text: &str, width: usize) -> String {
+    format!("{:width$}", escape(text))
+}
+
+/// Text for Markdown, in which nothing is markup.
+fn markdown(text: &str) -> String {
+    markdown_raw(&escape(text))
+}
+
+fn markdown_raw(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '|' | '`' | '*' | '_' | '[' | ']' | '\\' | '#' | '~' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
