@@ -100,8 +100,8 @@ exit 0
 
 /// What `smoke` finds wrong with the adapter that has a fault.
 fn smoked(fault: &str) -> Ran {
-    let timeout = if ["mute", "lingers"].contains(&fault) {
-        "300ms"
+    let timeout = if ["mute", "spread", "lingers"].contains(&fault) {
+        "2s"
     } else {
         "20s"
     };
