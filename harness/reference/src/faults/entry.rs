@@ -139,6 +139,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "lists a URI with a query in a skill's manifest",
     ),
     Fault::new(
+        "sep-2640-resources-uri-within-skill/empty-segment",
+        "lists a URI with an empty segment in a skill's manifest",
+    ),
+    Fault::new(
         "sep-2640-resources-uri-within-skill/fragment",
         "lists a URI with a fragment in a skill's manifest",
     ),
@@ -305,6 +309,7 @@ fn foreign_file(id: &str, picked: &Picked, catalog: &mut Catalog) {
         "sep-2640-resources-uri-within-skill/dotdot" => format!("{root}/../x.md"),
         "sep-2640-resources-uri-within-skill/encoded" => format!("{root}/%2e%2e/x.md"),
         "sep-2640-resources-uri-within-skill/scheme" => "file:///x.md".to_owned(),
+        "sep-2640-resources-uri-within-skill/empty-segment" => format!("{root}//x.md"),
         "sep-2640-resources-uri-within-skill/fragment" => format!("{root}/x.md#top"),
         "sep-2640-resources-uri-within-skill/query" => format!("{root}/x.md?v=1"),
         _ => format!("{root}-shared/x.md"),
