@@ -142,7 +142,7 @@ pub struct Remark {
 pub enum RemarkKind {
     /// The target went away and did not come back.
     TargetLost,
-    /// The target was lost and came back when it was started again.
+    /// The target was lost and came back when it was started again, or a driver was killed.
     Restarted,
     /// The target does not declare the extension.
     ExtensionAbsent,
@@ -156,7 +156,7 @@ pub enum RemarkKind {
     Unimplemented,
     /// A verb that `--require` names is not implemented.
     Required,
-    /// The host loaded no skill in any scenario.
+    /// The host loaded no skill in any scenario, or a driver left open what drivers can show.
     NoWitness,
     /// `--fail-fast` ended the playing.
     Stopped,
@@ -216,4 +216,16 @@ pub struct FindingReport {
     pub fingerprint: String,
     /// A command that shows it again.
     pub replay: String,
+}
+
+impl FindingReport {
+    /// Where it stands, in words; empty where no frame exists.
+    pub fn place(&self) -> String {
+        match (self.at.frame, &self.scenario) {
+            (0, None) => String::new(),
+            (0, Some(scenario)) => scenario.clone(),
+            (_, None) => self.at.to_string(),
+            (_, Some(scenario)) => format!("{} in {scenario}", self.at),
+        }
+    }
 }

@@ -7,12 +7,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::checks::Check;
+use crate::checks::host::driven;
 use crate::checks::host::view::View;
 use crate::event::{Event, Remark, RemarkKind, Report, RunReport, TargetDescription, Tool};
 use crate::exit::Exit;
-use crate::judge;
+use crate::judge::{self, Judged};
 use crate::outcome::{self, Rules};
-use crate::scenario::perform::Company;
+use crate::scenario::perform::{Company, Via};
 use crate::scenario::script::Script;
 use crate::spec::Spec;
 use crate::target::{TargetError, TargetSpec};
@@ -25,8 +26,10 @@ const LOSSES: usize = 5;
 
 /// Everything that a run against a host needs to know.
 pub struct HostPlan {
-    /// The adapter.
+    /// The adapter or the driver.
     pub target: TargetSpec,
+    /// Which of them it is.
+    pub via: Via,
     /// The same for reports, without secrets.
     pub description: TargetDescription,
     /// Revisions, in order.
@@ -35,7 +38,7 @@ pub struct HostPlan {
     pub transport: Transport,
     /// The path of this program, which hosts start to reach servers over stdio.
     pub program: String,
-    /// How long the adapter may take for one call.
+    /// How long the adapter may take for one call, or the driver for one scenario.
     pub timeout: Duration,
     /// How long the run may take in all.
     pub deadline: Duration,
@@ -107,7 +110,10 @@ pub async fn run(plan: &HostPlan, mut emit: impl FnMut(Event)) -> HostOutcome {
             Spec::get(),
         );
         let unimplemented = unimplemented(&scenes);
-        remarks.extend(gaps(plan, &scenes, &unimplemented));
+        remarks.extend(match plan.via {
+            Via::Adapter => gaps(plan, &scenes, &unimplemented),
+            Via::Argv => unseen(&judged).into_iter().collect(),
+        });
         let report = RunReport {
             unimplemented,
             ..plan.rules.host_report(
@@ -188,7 +194,7 @@ async fn play_all(
         scenarios: scripts.len(),
     });
     let company = Company::assemble(
-        plan.target.clone(),
+        (plan.target.clone(), plan.via),
         revision,
         plan.transport,
         &plan.program,
@@ -231,12 +237,17 @@ async fn play_all(
     company.leave().await;
     played.hello = std::mem::take(&mut company.hello);
     if let Some(first) = company.losses.first() {
-        let text = match company.losses.len() {
-            1 => format!(
+        let text = match (plan.via, company.losses.len()) {
+            (Via::Argv, 1) => format!("the driver was killed once ({})", first.message),
+            (Via::Argv, count) => format!(
+                "the driver was killed {count} times (first: {})",
+                first.message
+            ),
+            (_, 1) => format!(
                 "the adapter was lost once and started again ({})",
                 first.message
             ),
-            count => format!(
+            (_, count) => format!(
                 "the adapter was lost {count} times and started again (first: {})",
                 first.message
             ),
@@ -261,6 +272,26 @@ fn unimplemented(scenes: &[Scene]) -> Vec<String> {
     verbs.into_iter().map(str::to_owned).collect()
 }
 
+/// What a driver has left open of what a driver can show.
+fn unseen(judged: &[Judged]) -> Option<Remark> {
+    let open: Vec<&str> = judged
+        .iter()
+        .filter(|judged| driven::judge_of(judged.id).is_some())
+        .filter(|judged| judged.verdict == Verdict::NotExercised)
+        .map(|judged| judged.id)
+        .collect();
+    (!open.is_empty()).then(|| Remark {
+        kind: RemarkKind::NoWitness,
+        text: format!("the driver gave nothing to judge for {}", open.join(", ")),
+    })
+}
+
+/// Whether what is not implemented is a verb or a form of it.
+fn is_of(form: &str, verb: &str) -> bool {
+    form.strip_prefix(verb)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
 /// What a reader must know of what could not be seen.
 fn gaps(plan: &HostPlan, scenes: &[Scene], unimplemented: &[String]) -> Vec<Remark> {
     let mut remarks = Vec::new();
@@ -276,7 +307,7 @@ fn gaps(plan: &HostPlan, scenes: &[Scene], unimplemented: &[String]) -> Vec<Rema
     let missing: Vec<&str> = plan
         .require
         .iter()
-        .filter(|verb| unimplemented.contains(verb))
+        .filter(|verb| unimplemented.iter().any(|form| is_of(form, verb)))
         .map(String::as_str)
         .collect();
     if !missing.is_empty() {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{iter, thread};
 
 use crate::checks::evidence::Evidence;
+use crate::checks::host::driven;
 use crate::checks::host::view::View;
 use crate::checks::{Check, Judge, Needs};
 use crate::spec::{Level, Spec};
@@ -87,11 +88,13 @@ pub fn judge_scenes(
     let specs = spec.checks();
     let views: Vec<View<'_>> = scenes.iter().map(View::new).collect();
     let mut judgements: HashMap<&str, Judgement> = HashMap::new();
+    let driven = scenes.iter().any(|scene| scene.official.is_some());
     for check in checks {
         let bound = specs
             .get(check.id)
             .and_then(|spec| spec.inapplicable(revision, transport));
         let judgement = match (bound, check.judge) {
+            (None, _) if driven => judge_driven(check.id, &views),
             (Some(why), _) => Judgement::not_applicable(why),
             (None, Judge::Host(judge)) => judge_views(check.id, judge, &views),
             (None, Judge::Server(_)) => Judgement::new(),
@@ -131,6 +134,25 @@ fn judge_views(id: &str, judge: fn(&View<'_>, &mut Judgement), views: &[View<'_>
         all.unexercised =
             Some("the host loaded no skill, so what it refuses means nothing".to_owned());
     }
+    all
+}
+
+/// The same for scenes with a host that a driver ran, which only the wire tells of.
+fn judge_driven(id: &str, views: &[View<'_>]) -> Judgement {
+    let Some(judge) = driven::judge_of(id) else {
+        return Judgement {
+            unexercised: Some(driven::BLIND.to_owned()),
+            ..Judgement::new()
+        };
+    };
+    let mut all = judge_views(id, judge, views);
+    let mut why = None;
+    for view in views {
+        let mut judgement = Judgement::new();
+        judge(view, &mut judgement);
+        why = why.or(judgement.unexercised);
+    }
+    all.unexercised = why.or_else(|| Some("its scenario was not played".to_owned()));
     all
 }
 

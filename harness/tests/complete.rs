@@ -7,6 +7,7 @@ use std::path::Path;
 
 use sep2640_conform::checks::{self, Check};
 use sep2640_conform::scenario;
+use sep2640_conform::scenario::outline::outlines;
 use sep2640_conform::spec::{Actor, Spec};
 use sep2640_conform::verdict::Side;
 use sep2640_reference::{Fault, faults, host_faults};
@@ -32,15 +33,21 @@ fn assert_same(what: &str, left: &BTreeSet<&str>, right: &BTreeSet<&str>) {
     );
 }
 
-#[test]
-fn server_checks_are_those_that_rows_name() {
-    let rows: BTreeSet<&str> = Spec::get()
+fn rows(actors: &[Actor]) -> BTreeSet<&'static str> {
+    Spec::get()
         .requirements
         .iter()
-        .filter(|row| matches!(row.actor, Actor::Server | Actor::Intermediary))
+        .filter(|row| actors.contains(&row.actor))
         .filter_map(|row| row.check.as_deref())
-        .collect();
-    assert_same("checks / rows", &ids(Side::Server), &rows);
+        .collect()
+}
+
+#[test]
+fn checks_are_those_that_rows_name() {
+    let server = rows(&[Actor::Server, Actor::Intermediary]);
+    assert_same("server checks / rows", &ids(Side::Server), &server);
+    let host = rows(&[Actor::Host, Actor::Client]);
+    assert_same("host checks / rows", &ids(Side::Host), &host);
 }
 
 #[test]
@@ -72,20 +79,12 @@ fn every_check_has_a_fault_and_every_fault_a_check() {
     }
 }
 
-/// The names of all scenarios, of either side, and what they exercise.
-fn scenarios() -> impl Iterator<Item = (&'static str, &'static [String])> {
-    let server = scenario::built_in().iter();
-    let server = server.map(|scenario| (scenario.name.as_str(), scenario.exercises.as_slice()));
-    let host = scenario::scripts().iter();
-    server.chain(host.map(|script| (script.name.as_str(), script.exercises.as_slice())))
-}
-
 #[test]
 fn every_check_is_exercised_and_every_exercised_check_exists() {
     for side in [Side::Server, Side::Host] {
-        let exercised: BTreeSet<&str> = scenarios()
-            .filter(|(name, _)| name.starts_with(&format!("{side}/")))
-            .flat_map(|(_, exercises)| exercises.iter().map(String::as_str))
+        let exercised: BTreeSet<&str> = outlines()
+            .filter(|scenario| scenario.name.starts_with(&format!("{side}/")))
+            .flat_map(|scenario| scenario.exercises.iter().map(String::as_str))
             .collect();
         assert_same("checks / exercised", &ids(side), &exercised);
     }
@@ -93,10 +92,10 @@ fn every_check_is_exercised_and_every_exercised_check_exists() {
 
 #[test]
 fn scenarios_exercise_a_check_once() {
-    for (name, exercises) in scenarios() {
-        let set: BTreeSet<&String> = exercises.iter().collect();
-        assert_eq!(set.len(), exercises.len(), "{name}");
-        assert!(!set.is_empty(), "{name} exercises nothing");
+    for scenario in outlines() {
+        let set: BTreeSet<&String> = scenario.exercises.iter().collect();
+        assert_eq!(set.len(), scenario.exercises.len(), "{}", scenario.name);
+        assert!(!set.is_empty(), "{} exercises nothing", scenario.name);
     }
 }
 
@@ -130,7 +129,7 @@ fn every_scenario_file_is_built_in() {
         }
     }
     let files = files.iter().map(String::as_str).collect();
-    let named = scenarios().map(|(name, _)| name).collect();
+    let named = outlines().map(|scenario| scenario.name).collect();
     assert_same("files / scenarios", &files, &named);
 }
 

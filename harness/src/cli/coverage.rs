@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use super::list::{Format, aligned, print, print_json};
+use super::list::{Format, aligned, all_faults, print, print_json};
 use crate::checks;
 use crate::drift;
 use crate::exit::Exit;
@@ -152,10 +152,7 @@ impl Coverage {
             .flat_map(checks::all)
             .map(|check| check.id)
             .collect();
-        let faults: Vec<(&str, &str)> = sep2640_reference::faults()
-            .iter()
-            .map(|fault| (fault.id, fault.check))
-            .collect();
+        let faults: Vec<(&str, &str)> = all_faults().map(|fault| (fault.id, fault.check)).collect();
         Self::of(&Spec::get().requirements, &live, &faults)
     }
 

@@ -3,13 +3,13 @@
 use std::fmt::{self, Write as _};
 
 use clap::Args;
-use sep2640_reference::{Channel, Fault, faults};
+use sep2640_reference::{Channel, Fault};
 
-use super::list::{print, revisions, side_of};
+use super::list::{all_faults, print, side_of};
 use crate::checks::{self, Needs};
 use crate::exit::Exit;
 use crate::report::text::{columns, escape, wrap};
-use crate::scenario::{self, file::Scenario};
+use crate::scenario::outline::{Outline, outlines};
 use crate::spec::{CheckSpec, Judged, Requirement, Since, Spec};
 use crate::wire::Transport;
 
@@ -53,14 +53,11 @@ fn explain(id: &str, width: usize) -> Result<String, Vec<String>> {
         if checks::find(id).is_some() || Spec::get().check(id).is_some() {
             return page(Page::check(id, width));
         }
-        if let Some(fault) = faults().iter().find(|fault| fault.id == id) {
+        if let Some(fault) = all_faults().find(|fault| fault.id == id) {
             return page(Page::fault(fault, width));
         }
-        if let Some(scenario) = scenario::built_in()
-            .iter()
-            .find(|scenario| scenario.name == id)
-        {
-            return page(Page::scenario(scenario, width));
+        if let Some(scenario) = outlines().find(|scenario| scenario.name == id) {
+            return page(Page::scenario(&scenario, width));
         }
     }
     Err(closest(id, &known()))
@@ -68,12 +65,8 @@ fn explain(id: &str, width: usize) -> Result<String, Vec<String>> {
 
 fn known() -> Vec<&'static str> {
     let mut ids: Vec<&str> = Spec::get().checks().into_keys().collect();
-    ids.extend(faults().iter().map(|fault| fault.id));
-    ids.extend(
-        scenario::built_in()
-            .iter()
-            .map(|scenario| scenario.name.as_str()),
-    );
+    ids.extend(all_faults().map(|fault| fault.id));
+    ids.extend(outlines().map(|scenario| scenario.name));
     ids.sort_unstable();
     ids.dedup();
     ids
@@ -118,7 +111,7 @@ impl Page {
                 page.requirement(row)?;
             }
         }
-        let own: Vec<&Fault> = faults().iter().filter(|fault| fault.check == id).collect();
+        let own: Vec<&Fault> = all_faults().filter(|fault| fault.check == id).collect();
         if !own.is_empty() {
             page.text
                 .push_str("\nFaults of the reference that it notices\n");
@@ -127,10 +120,9 @@ impl Page {
                 page.paragraph(fault.about, 4);
             }
         }
-        let scenarios: Vec<&str> = scenario::built_in()
-            .iter()
-            .filter(|scenario| scenario.exercises.iter().any(|exercised| exercised == id))
-            .map(|scenario| scenario.name.as_str())
+        let scenarios: Vec<&str> = outlines()
+            .filter(|scenario| scenario.exercises(id))
+            .map(|scenario| scenario.name)
             .collect();
         if !scenarios.is_empty() {
             writeln!(
@@ -166,10 +158,10 @@ impl Page {
         Ok(page)
     }
 
-    fn scenario(scenario: &Scenario, width: usize) -> Result<Self, fmt::Error> {
-        let mut page = Page::titled(&scenario.name, width);
+    fn scenario(scenario: &Outline, width: usize) -> Result<Self, fmt::Error> {
+        let mut page = Page::titled(scenario.name, width);
         page.property("kind", "scenario")?;
-        page.property("revisions", revisions(scenario).join(", "))?;
+        page.property("revisions", scenario.revisions().join(", "))?;
         if let Some(when) = scenario.when {
             let when = serde_json::to_value(when).map_err(|_| fmt::Error)?;
             page.property("when", when.as_str().unwrap_or_default())?;
@@ -178,7 +170,7 @@ impl Page {
             page.property("needs", scenario.needs.join(", "))?;
         }
         page.text.push('\n');
-        page.paragraph(&scenario.about, 0);
+        page.paragraph(scenario.about, 0);
         if !scenario.exercises.is_empty() {
             let exercises = scenario.exercises.join("\n  ");
             writeln!(page.text, "\nChecks that it exercises\n  {exercises}")?;
@@ -363,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_fault_comes_with_its_command() {
-        for fault in faults() {
+        for fault in all_faults() {
             let text = explain(fault.id, 80).unwrap();
             let shown = text.contains(&format!("--fault {}", fault.id));
             assert_eq!(shown, checks::find(fault.check).is_some(), "{text}");

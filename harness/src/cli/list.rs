@@ -12,10 +12,10 @@ use crate::checks;
 use crate::exit::Exit;
 use crate::report::json::pretty;
 use crate::report::text::{columns, wrap};
-use crate::scenario::{self, file::Scenario};
+use crate::scenario::outline::outlines;
 use crate::spec::{Actor, Level, Requirement, Spec};
 use crate::verdict::{Severity, Side};
-use crate::wire::{Revision, Transport};
+use crate::wire::Transport;
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
@@ -131,14 +131,6 @@ pub fn side_of(actor: Actor) -> Side {
     }
 }
 
-/// The revisions on which a scenario is played.
-pub fn revisions(scenario: &Scenario) -> Vec<&'static str> {
-    let all = Revision::ALL.into_iter();
-    all.filter(|revision| scenario.revisions.is_empty() || scenario.revisions.contains(revision))
-        .map(Revision::name)
-        .collect()
-}
-
 fn check_rows(side: Option<Side>) -> Vec<Value> {
     let specs = Spec::get().checks();
     let sides = [Side::Server, Side::Host].into_iter();
@@ -163,14 +155,13 @@ fn check_rows(side: Option<Side>) -> Vec<Value> {
 
 fn scenario_rows(side: Option<Side>) -> Vec<Value> {
     let on_side = |name: &str| side.is_none_or(|side| name.starts_with(&format!("{side}/")));
-    scenario::built_in()
-        .iter()
-        .filter(|scenario| on_side(&scenario.name))
+    outlines()
+        .filter(|scenario| on_side(scenario.name))
         .map(|scenario| {
             json!({
                 "name": scenario.name,
                 "about": scenario.about,
-                "revisions": revisions(scenario),
+                "revisions": scenario.revisions(),
                 "when": scenario.when,
                 "needs": scenario.needs,
                 "exercises": scenario.exercises,
@@ -194,7 +185,7 @@ fn requirement_rows(side: Option<Side>) -> Vec<Value> {
 }
 
 /// What the reference server and the reference host can do wrong.
-fn all_faults() -> impl Iterator<Item = &'static Fault> {
+pub fn all_faults() -> impl Iterator<Item = &'static Fault> {
     faults().iter().chain(host_faults())
 }
 

@@ -139,7 +139,7 @@ fn findings(check: &CheckReport) -> String {
             escape(&finding.subject),
             escape(&finding.expected),
             escape(&finding.actual),
-            escape(&finding.at.to_string()),
+            escape(&finding.place()),
             escape(&finding.replay),
         );
     }

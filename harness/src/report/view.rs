@@ -212,10 +212,7 @@ impl View<'_> {
         if new_subject && !finding.subject.is_empty() {
             writeln!(out, "        {}", clip(&finding.subject, limit))?;
         }
-        let place = match finding.at.frame {
-            0 => String::new(),
-            _ => finding.at.to_string(),
-        };
+        let place = finding.place();
         for (key, value) in [
             ("expected", &finding.expected),
             ("actual", &finding.actual),
@@ -332,6 +329,9 @@ impl View<'_> {
         let ran: Vec<&str> = ran.into_iter().rev().collect();
         let text = match report.exit {
             0 => format!("Conformant on {}.", ran.join(" and ")),
+            1 if failed.is_empty() && report.stale.is_empty() => {
+                "Not what was required: the adapter lacks verbs that --require names.".into()
+            }
             1 if failed.is_empty() => {
                 "Not as the baseline says: what it expects to fail did not.".into()
             }

@@ -3,6 +3,7 @@
 pub mod expr;
 pub mod file;
 mod job;
+pub mod outline;
 pub mod perform;
 pub mod play;
 pub mod script;
@@ -87,6 +88,10 @@ const SCRIPTS: &[(&str, &str)] = scenarios![
     "scenarios/host/cache.yaml",
     "scenarios/host/cache-tampered.yaml",
     "scenarios/host/cache-origin.yaml",
+    "scenarios/host/driver-no-prefetch.yaml",
+    "scenarios/host/driver-digest.yaml",
+    "scenarios/host/driver-size.yaml",
+    "scenarios/host/driver-frontmatter.yaml",
 ];
 
 /// The built-in host scenarios.

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::script::{Act, Answers, Script, Step};
 use crate::target::adapter::Adapter;
+use crate::target::process::Process;
 use crate::target::serve::bait::Baits;
 use crate::target::serve::http::Endpoint;
 use crate::target::serve::relay::Exchange;
@@ -27,12 +28,15 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Company {
     target: TargetSpec,
+    via: Via,
     timeout: Duration,
     stage: Stage,
     doors: Doors,
     baits: Baits,
     states: TempDir,
     adapter: Option<Adapter>,
+    /// State directories of former scenes that are being removed.
+    clearing: Vec<tokio::task::JoinHandle<()>>,
     resets: bool,
     scenes: usize,
     /// Whether this scene has places that no host may reach.
@@ -43,6 +47,16 @@ pub struct Company {
     pub hello: Value,
     /// How often the adapter was lost, and how the first time went.
     pub losses: Vec<TargetError>,
+}
+
+/// What is asked of the host, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Via {
+    /// An adapter, which is asked one thing after the other.
+    #[default]
+    Adapter,
+    /// A driver, which is started for each scenario with the URL of a server as its last argument.
+    Argv,
 }
 
 /// How hosts reach the servers.
@@ -60,7 +74,7 @@ impl Company {
     ///
     /// The machine gives no ports or no temporary directory.
     pub async fn assemble(
-        target: TargetSpec,
+        (target, via): (TargetSpec, Via),
         revision: Revision,
         transport: Transport,
         program: &str,
@@ -76,11 +90,13 @@ impl Company {
         Ok(Self {
             baits: Baits::lay(&stage).await?,
             target,
+            via,
             timeout,
             stage,
             doors,
             states: tempfile::Builder::new().prefix("sep2640-").tempdir()?,
             adapter: None,
+            clearing: Vec::new(),
             resets: false,
             scenes: 0,
             baited: false,
@@ -94,7 +110,7 @@ impl Company {
     ///
     /// # Errors
     ///
-    /// The adapter cannot be started, or does not understand `hello`.
+    /// The adapter or the driver cannot be started, or the adapter does not understand `hello`.
     pub async fn play(&mut self, script: &Script) -> Result<Scene, TargetError> {
         self.baits.clear();
         self.baited = script.baited();
@@ -102,6 +118,13 @@ impl Company {
             .filled(|text| self.baits.fill(text))
             .map_err(|error| TargetError::new(error.to_string()))?;
         let number = self.stage.set(&script.name, script.servers());
+        if self.via == Via::Argv {
+            self.drive(&script, number).await?;
+            let mut scene = self.stage.strike();
+            scene.exercises.clone_from(&script.exercises);
+            scene.official.clone_from(&script.official);
+            return Ok(scene);
+        }
         let state = self.greet().await?;
         for step in &script.steps {
             if self.adapter.is_none() {
@@ -119,17 +142,54 @@ impl Company {
         {
             adapter.stop().await;
         }
-        let _ = std::fs::remove_dir_all(&state);
+        // To clear away takes longer than to play; nobody need wait for it.
+        self.clearing.push(tokio::task::spawn_blocking(move || {
+            let _ = std::fs::remove_dir_all(&state);
+        }));
         let mut scene = self.stage.strike();
         scene.exercises.clone_from(&script.exercises);
         Ok(scene)
     }
 
-    /// Ends the adapter.
+    /// Ends the adapter, and waits until everything is cleared away.
     pub async fn leave(&mut self) {
         if let Some(adapter) = self.adapter.take() {
             adapter.stop().await;
         }
+        for task in self.clearing.drain(..) {
+            let _ = task.await;
+        }
+    }
+
+    /// Runs the driver with the address of the first server of the scene, until it ends.
+    async fn drive(&mut self, script: &Script, number: usize) -> Result<(), TargetError> {
+        let (Doors::Http(endpoint), Some(label)) = (&self.doors, script.serve.keys().next()) else {
+            return Err(TargetError::new("a driver needs a server over HTTP"));
+        };
+        let (mut process, stdin, mut stdout) = Process::start(&self.target.driver(
+            endpoint.url(number, label),
+            script.official.as_deref().unwrap_or(&script.name),
+            self.stage.revision().name(),
+        ))?;
+        drop(stdin);
+        let drain = tokio::spawn(async move {
+            let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
+        });
+        let ended = tokio::time::timeout(self.timeout, process.wait()).await;
+        if ended.is_err() {
+            self.losses.push(TargetError {
+                message: format!(
+                    "{}: the driver did not end within {}",
+                    script.name,
+                    humantime::format_duration(self.timeout)
+                ),
+                stderr: process.stderr_tail(),
+            });
+        }
+        // Children that it left behind go with it.
+        process.stop(false).await;
+        drain.abort();
+        Ok(())
     }
 
     /// Begins a scene with a host that knows nothing; returns its state directory.

@@ -37,6 +37,20 @@ pub enum TargetSpec {
     },
 }
 
+impl TargetSpec {
+    /// A driver's command for one scenario of the official suite, which tells it so in this way.
+    pub fn driver(&self, url: String, scenario: &str, revision: &str) -> Self {
+        let mut spec = self.clone();
+        if let TargetSpec::Command { argv, env, .. } = &mut spec {
+            argv.push(url);
+            env.push(("MCP_CONFORMANCE_SCENARIO".to_owned(), scenario.to_owned()));
+            let version = "MCP_CONFORMANCE_PROTOCOL_VERSION";
+            env.push((version.to_owned(), revision.to_owned()));
+        }
+        spec
+    }
+}
+
 /// Somebody else as whom the endpoint is asked, too.
 #[derive(Debug, Clone)]
 pub struct Identity {

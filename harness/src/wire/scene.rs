@@ -140,6 +140,8 @@ pub struct Scene {
     pub scenario: String,
     /// The checks that the scenario gives something to judge.
     pub exercises: Vec<String>,
+    /// Its name in the official suite, where a driver made for that ran the host: there was no adapter.
+    pub official: Option<String>,
     /// The revision that the servers spoke.
     pub revision: Revision,
     /// What carried the messages between host and servers.

@@ -9,6 +9,7 @@ use sep2640_conform::event::{RunReport, TargetDescription};
 use sep2640_conform::host_run::{self, HostOutcome, HostPlan};
 use sep2640_conform::outcome::Rules;
 use sep2640_conform::scenario;
+use sep2640_conform::scenario::perform::Via;
 use sep2640_conform::scenario::script::Script;
 use sep2640_conform::target::TargetSpec;
 use sep2640_conform::verdict::{Side, Verdict};
@@ -33,6 +34,7 @@ pub async fn run(
             cwd: None,
             env: Vec::new(),
         },
+        via: Via::Adapter,
         description: TargetDescription::default(),
         revisions: vec![revision],
         transport,

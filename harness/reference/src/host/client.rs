@@ -269,9 +269,6 @@ impl Client {
         }
         if self.era == Era::Modern {
             match answer["result"].get("resultType") {
-                None if self.fault.on("client-result-type/missing") => {
-                    return unusable("the result has no resultType");
-                }
                 // Servers of earlier revisions do not say that a result is whole.
                 None => {}
                 Some(kind) if kind == "complete" => {}

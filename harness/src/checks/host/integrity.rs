@@ -165,7 +165,7 @@ fn frontmatter_compared(view: &View<'_>, judgement: &mut Judgement) {
 }
 
 /// The first field in which a SKILL.md differs from its entry under every reading.
-fn difference(content: &Content, entry: &Value) -> Option<String> {
+pub(super) fn difference(content: &Content, entry: &Value) -> Option<String> {
     let (len, _) = bytes(content)?;
     let complete = content.opening.len() as u64 == len;
     let block = frontmatter::block(&content.opening, complete).ok()?;

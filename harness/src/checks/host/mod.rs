@@ -8,6 +8,7 @@ pub mod consent;
 pub mod context;
 pub mod directories;
 pub mod discovery;
+pub mod driven;
 pub mod execution;
 pub mod fetching;
 pub mod integrity;

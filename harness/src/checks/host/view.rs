@@ -245,13 +245,29 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The verbs of this scene that the adapter does not implement.
+    /// The verbs of this scene, or the forms of them, that the adapter does not implement.
     pub fn unimplemented(&self) -> impl Iterator<Item = &'a str> {
         self.scene
             .asks
             .iter()
             .filter(|ask| ask.reply == Reply::Unimplemented)
-            .map(|ask| ask.verb.as_str())
+            .map(form)
+    }
+}
+
+/// The verb of a call, with the form that it has there where some hosts know other forms only.
+fn form(ask: &Ask) -> &str {
+    let has = |name: &str| ask.params.get(name).is_some_and(|value| !value.is_null());
+    let acting_on = ask.params.get("acting_on");
+    let elsewhere = || acting_on.and_then(|skill| skill.get("server")) != ask.params.get("server");
+    match ask.verb.as_str() {
+        "load" if has("name") => "load by name",
+        "load" if !has("server") => "load by URI alone",
+        "read" if has("in") => "read by reference in a file",
+        "read" if has("reference") => "read by reference",
+        "read" if has("server") && elsewhere() => "read from another server",
+        "list_directory" if has("acting_on") => "list_directory of a skill",
+        verb => verb,
     }
 }
 

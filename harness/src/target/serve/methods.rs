@@ -76,15 +76,14 @@ impl Server {
                     "_meta".into(),
                     json!({"io.modelcontextprotocol/serverInfo": self.info()}),
                 );
-                if method != "resources/directory/read" {
-                    let ttl = if method == "resources/read" {
-                        0
-                    } else {
-                        self.spec.ttl_ms
-                    };
-                    members.insert("ttlMs".into(), json!(ttl));
-                    members.insert("cacheScope".into(), json!(self.spec.scope));
-                }
+                // Directory reads need not have these, and there are clients that ask for them.
+                let ttl = if method.ends_with("/read") {
+                    0
+                } else {
+                    self.spec.ttl_ms
+                };
+                members.insert("ttlMs".into(), json!(ttl));
+                members.insert("cacheScope".into(), json!(self.spec.scope));
             }
         }
         Ok(result)

@@ -47,6 +47,7 @@ fn nothing(revision: Revision, transport: Transport, base: usize) -> Scene {
     Scene {
         scenario: String::new(),
         exercises: Vec::new(),
+        official: None,
         revision,
         transport,
         base,

@@ -92,11 +92,6 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern(),
     Fault::host(
-        "sep-2640-client-result-type/missing",
-        "refuses results without resultType",
-    )
-    .modern(),
-    Fault::host(
         "sep-2640-client-ttl-honoured",
         "goes on using a listing after its ttlMs has run out",
     )
