@@ -282,10 +282,10 @@ fn unserved(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
         {
             *outcome = with_contents(secret(uri));
         }
-        "sep-2640-read-traversal/double" if escapes(catalog, &uri.replace("%25", "%")) => {
-            if uri.contains("%25") {
-                *outcome = with_contents(secret(uri));
-            }
+        "sep-2640-read-traversal/double"
+            if uri.contains("%25") && escapes(catalog, &uri.replace("%25", "%")) =>
+        {
+            *outcome = with_contents(secret(uri));
         }
         "sep-2640-read-traversal/backslash" if uri.contains('\\') && escapes(catalog, uri) => {
             *outcome = with_contents(secret(uri));

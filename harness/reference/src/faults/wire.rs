@@ -133,15 +133,15 @@ pub(super) fn bytes(
     };
     let uri = call.uri().unwrap_or("");
     match id {
-        "sep-2640-alive-after-malformed/nul" if call.method == "skills/get" => {
-            if uri.contains('\0') {
-                return exit();
-            }
+        "sep-2640-alive-after-malformed/nul"
+            if call.method == "skills/get" && uri.contains('\0') =>
+        {
+            return exit();
         }
-        "sep-2640-alive-after-malformed/escape" if call.method == "resources/read" => {
-            if broken_escape(uri) {
-                return exit();
-            }
+        "sep-2640-alive-after-malformed/escape"
+            if call.method == "resources/read" && broken_escape(uri) =>
+        {
+            return exit();
         }
         "sep-2640-error-wellformed" if unknown_skill(catalog, call, &envelope) => {
             let code = envelope["error"]["code"].to_string();
