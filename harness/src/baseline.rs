@@ -4,6 +4,8 @@
 //! server:
 //!   - sep-2640-skills-list-unknown-cursor     # a check
 //!   - server/cursors                          # or a scenario: all checks that it exercises
+//! host:                                       # also spelled `client`
+//!   - sep-2640-host-collisions-surfaced
 //! ```
 
 use std::collections::BTreeSet;
@@ -11,13 +13,13 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use crate::checks;
-use crate::scenario;
+use crate::scenario::outline::{Outline, outlines};
 use crate::verdict::{Side, Verdict};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(
     deny_unknown_fields,
-    expecting = "a mapping with the list `server`, of ids of checks and scenarios"
+    expecting = "a mapping with the lists `server` and `host`, of ids of checks and scenarios"
 )]
 struct File {
     #[serde(default)]
@@ -58,8 +60,9 @@ impl Baseline {
         };
         let mut entries = Vec::new();
         for name in names.unwrap_or_default() {
-            let scenario = scenario::built_in()
-                .iter()
+            let of_side = |scenario: &Outline| scenario.name.starts_with(&format!("{side}/"));
+            let scenario = outlines()
+                .filter(of_side)
                 .find(|scenario| scenario.name == name);
             let checks = match (checks::find(&name), scenario) {
                 (Some(check), _) if check.side == side => BTreeSet::from([name.clone()]),
@@ -118,6 +121,17 @@ mod tests {
 
     fn parse(text: &str) -> Result<Baseline, String> {
         Baseline::parse("known.yaml", text, Side::Server)
+    }
+
+    #[test]
+    fn each_side_has_its_own_names() {
+        let text = "host: [sep-2640-host-verify-digest, host/sizes]\n";
+        let baseline = Baseline::parse("known.yaml", text, Side::Host).unwrap();
+        assert!(baseline.covers("sep-2640-host-verify-digest"));
+        assert!(baseline.covers("sep-2640-host-size-mismatch-failure"));
+        let wrong = "host:\n  - server/get\n";
+        let error = Baseline::parse("known.yaml", wrong, Side::Host).unwrap_err();
+        assert!(error.starts_with("known.yaml:2:"), "{error}");
     }
 
     #[test]

@@ -268,8 +268,15 @@ fn has_failed(plan: &HostPlan, revision: Revision, scenes: &[Scene]) -> bool {
 /// The verbs that scenarios asked for and the adapter does not have.
 fn unimplemented(scenes: &[Scene]) -> Vec<String> {
     let views: Vec<View<'_>> = scenes.iter().map(View::new).collect();
-    let verbs: BTreeSet<&str> = views.iter().flat_map(View::unimplemented).collect();
-    verbs.into_iter().map(str::to_owned).collect()
+    let forms: BTreeSet<&str> = views.iter().flat_map(View::unimplemented).collect();
+    // Without the verb there are no forms of it.
+    let lacks = |other: &str, form: &str| other != form && is_of(form, other);
+    let told = |form: &&&str| !forms.iter().any(|other| lacks(other, form));
+    forms
+        .iter()
+        .filter(told)
+        .map(|form| (*form).to_owned())
+        .collect()
 }
 
 /// What a driver has left open of what a driver can show.

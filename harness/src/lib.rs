@@ -22,6 +22,7 @@
 //! outcome                  <- baseline, catalog, checks, event, judge, verdict, wire, exit
 //! run                      <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
 //! host_run                 <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
+//! smoke                    <- scenario, target, wire, exit
 //! report                   <- event, spec, verdict
 //! cli                      <- everything
 //! ```
@@ -42,6 +43,7 @@ pub mod outcome;
 pub mod report;
 pub mod run;
 pub mod scenario;
+pub mod smoke;
 pub mod spec;
 pub mod target;
 pub mod transcript;

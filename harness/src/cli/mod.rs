@@ -8,6 +8,7 @@ pub mod list;
 pub mod matrix;
 pub mod reference;
 pub mod server;
+pub mod smoke;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,8 @@ enum Command {
     Server(Box<server::ServerArgs>),
     /// Judge a host through an adapter: a command after `--`; the built-in reference host without.
     Host(Box<host::HostArgs>),
+    /// Tell whether an adapter is sound, apart from the host behind it.
+    Smoke(smoke::SmokeArgs),
     /// Judge several targets and put them side by side.
     Matrix(matrix::MatrixArgs),
     /// List checks, scenarios, requirements or faults.
@@ -67,6 +70,7 @@ fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Server(args) => server::run(&args).into(),
         Command::Host(args) => host::run(&args).into(),
+        Command::Smoke(args) => smoke::run(&args).into(),
         Command::Relay {
             address,
             scene,

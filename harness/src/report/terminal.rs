@@ -243,11 +243,13 @@ mod tests {
             );
         }
         report.runs.clear();
-        for (exit, said) in [
-            (1, "Not as the baseline says"),
-            (3, "The target could not be started"),
+        for (exit, stale, said) in [
+            (1, vec!["sep-2640-a".to_owned()], "Not as the baseline says"),
+            (1, Vec::new(), "Not what was required"),
+            (3, Vec::new(), "The target could not be started"),
         ] {
             report.exit = exit;
+            report.stale = stale;
             assert!(shown(TerminalOptions::default(), &report).contains(said));
         }
     }

@@ -12,8 +12,8 @@ const STRICT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// Everything that may stand in a path segment stands for itself.
-const LENIENT: &AsciiSet = &STRICT
+/// Everything that may stand in a path segment (RFC 3986, `pchar`) stands for itself.
+pub(crate) const LENIENT: &AsciiSet = &STRICT
     .remove(b'!')
     .remove(b'$')
     .remove(b'&')

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::super::Check;
 use super::integrity::fetched;
-use super::view::{Outcome, View, at, member, offered, outcome, place, tokens_of};
+use super::tokens::tokens_of;
+use super::view::{Outcome, View, at, member, offered, outcome, place};
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, CachedFile};
 

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
+use super::tokens::tokens_of;
 use super::view::{
     LOADS, Outcome, View, acting_on, asks_about, asks_for, inside, member, offered, outcome, place,
-    result, sources, target, tokens_of,
+    result, sources, target,
 };
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Consent};

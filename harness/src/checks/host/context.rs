@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::Check;
-use super::names::{IDENTITY, own_names};
+use super::identity::{IDENTITY, own_names};
 use super::view::{View, acting_on, member, offered, place, sources};
 use crate::verdict::Judgement;
 

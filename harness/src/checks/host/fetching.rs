@@ -2,7 +2,8 @@
 //! Mapping", "Reading".
 
 use super::super::Check;
-use super::view::{Outcome, View, acting_on, at, inside, member, outcome, place, tokens_of};
+use super::tokens::tokens_of;
+use super::view::{Outcome, View, acting_on, at, inside, member, outcome, place};
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Bait, Served};
 

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
+use super::identity::LABEL;
 use super::integrity::{DIGEST, fetched};
-use super::names::LABEL;
 use super::view::{Outcome, View, at, inside, item, member, outcome, place, shown_in_directory};
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;

@@ -11,12 +11,14 @@ pub mod discovery;
 pub mod driven;
 pub mod execution;
 pub mod fetching;
+pub mod identity;
 pub mod integrity;
 pub mod manifest;
 pub mod names;
 pub mod origin;
 pub mod paging;
 pub mod requests;
+pub mod tokens;
 pub mod view;
 
 use super::Check;
@@ -26,6 +28,7 @@ pub(super) const FILES: &[&[Check]] = &[
     requests::CHECKS,
     paging::CHECKS,
     discovery::CHECKS,
+    identity::CHECKS,
     names::CHECKS,
     fetching::CHECKS,
     integrity::CHECKS,

@@ -1,7 +1,8 @@
 //! Whose server a skill may reach. Section "Security Considerations".
 
 use super::super::Check;
-use super::view::{Outcome, View, acting_on, asks_for, at, member, outcome, sources, text_of};
+use super::tokens::text_of;
+use super::view::{Outcome, View, acting_on, asks_for, at, member, outcome, sources};
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 

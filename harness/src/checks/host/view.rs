@@ -2,19 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 
+use super::tokens::{contents, tokens, tokens_of};
 use crate::model::uri;
 use crate::wire::content::{Body, Content};
 use crate::wire::scene::{Ask, Consent, Reply, Scene, Served};
 use crate::wire::trace::Place;
-
-/// What every token of the suite begins with.
-const TOKEN: &str = "KC-";
-/// How many characters a token has.
-const TOKEN_LENGTH: usize = 15;
 
 /// An entry of a skill as a server handed it out.
 #[derive(Debug, Clone, Copy)]
@@ -359,39 +353,6 @@ pub fn bytes(content: &Content) -> Option<(u64, String)> {
     }
 }
 
-/// The texts of a read result, blobs decoded.
-fn contents(served: &Served) -> impl Iterator<Item = String> {
-    served
-        .result
-        .iter()
-        .filter_map(|result| result.get("contents")?.as_array())
-        .flatten()
-        .map(text_of)
-}
-
-/// `text`, or `blob` decoded, of an item or an outcome.
-pub fn text_of(item: &Value) -> String {
-    if let Some(text) = member(item, "text") {
-        return text.to_owned();
-    }
-    let blob = member(item, "blob").unwrap_or_default();
-    String::from_utf8_lossy(&BASE64.decode(blob).unwrap_or_default()).into_owned()
-}
-
-/// The tokens of what an outcome or an item hands over.
-pub fn tokens_of(item: &Value) -> BTreeSet<String> {
-    tokens(text_of(item))
-}
-
-/// The tokens in a text.
-pub fn tokens(text: impl AsRef<str>) -> BTreeSet<String> {
-    let text = text.as_ref();
-    text.match_indices(TOKEN)
-        .filter_map(|(start, _)| text.get(start..start + TOKEN_LENGTH))
-        .map(str::to_owned)
-        .collect()
-}
-
 /// Whether a directory result showed a URI before a frame.
 pub fn shown_in_directory(view: &View<'_>, uri: &str, before: usize) -> bool {
     view.served("resources/directory/read")
@@ -526,3 +487,10 @@ impl<'a> View<'a> {
 
 /// The kinds of questions that let a skill be loaded.
 pub const LOADS: &[&str] = &["load", "nested", "changed", "server"];
+
+/// Whether a `list` result offers a skill.
+pub fn offers(list: &Value, server: &str, uri: &str) -> bool {
+    offered(list)
+        .iter()
+        .any(|(other, skill, _)| *other == Some(server) && *skill == uri)
+}

@@ -3,33 +3,14 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::spec::{FileSpec, SkillSpec};
 use crate::wire::content::digest_string;
-
-/// What a path segment of a URI may hold as it is (RFC 3986, `pchar`).
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~')
-    .remove(b'!')
-    .remove(b'$')
-    .remove(b'&')
-    .remove(b'\'')
-    .remove(b'(')
-    .remove(b')')
-    .remove(b'*')
-    .remove(b'+')
-    .remove(b',')
-    .remove(b';')
-    .remove(b'=')
-    .remove(b':')
-    .remove(b'@');
+use crate::wire::disk::LENIENT;
 
 /// What every token begins with: text that no host writes by itself.
 pub const TOKEN: &str = "KC-";
@@ -198,7 +179,7 @@ impl Skill {
         let mut uri = self.root.clone();
         for segment in path.split('/') {
             uri.push('/');
-            uri.extend(utf8_percent_encode(segment, SEGMENT));
+            uri.extend(utf8_percent_encode(segment, LENIENT));
         }
         uri
     }
