@@ -377,7 +377,9 @@ fn today() -> String {
 
 /// The date that is so many days after the first of 1970.
 fn date_of(mut day: u64) -> String {
-    let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let mut year = 1970;
     while day >= 365 + u64::from(leap(year)) {
         day -= 365 + u64::from(leap(year));
