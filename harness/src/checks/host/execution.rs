@@ -166,7 +166,7 @@ fn durable_origin(view: &View<'_>, judgement: &mut Judgement) {
                 sources(view, &context.to_string()).contains(&Source { server, uri })
             })
         });
-        if !seen {
+        if !seen || declined(view, ask) || trusted(view, ask) {
             continue;
         }
         judge_run(

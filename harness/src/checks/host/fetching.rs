@@ -7,9 +7,11 @@ use super::view::{Outcome, View, acting_on, at, inside, member, outcome, place};
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Bait, Served};
 
+pub(super) const PREFETCH: &str = "sep-2640-host-no-prefetch";
+
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
-    Check::host("sep-2640-host-no-prefetch", no_prefetch),
+    Check::host(PREFETCH, no_prefetch),
     Check::host("sep-2640-host-registry-no-fetch", registry_no_fetch),
     Check::host("sep-2640-host-virtual-mount-lazy", mount_lazy),
     Check::host("sep-2640-host-reads-via-resources-read", via_resources_read),
@@ -41,7 +43,9 @@ fn no_prefetch(view: &View<'_>, judgement: &mut Judgement) {
             ("list" | "mount", _) => continue,
             ("load", Some(ask)) => not_needed(view, ask, served, uri),
             // What the user or the model asked for.
-            ("read" | "read_resource" | "inspect", Some(ask)) if !is_meant(ask, uri) => {
+            ("read" | "read_resource" | "inspect", Some(ask))
+                if !is_meant(ask, uri) && fetches(view, ask, |other| is_meant(ask, other)) =>
+            {
                 Some("together with another file".to_owned())
             }
             ("read" | "read_resource" | "inspect", _) => None,
@@ -100,8 +104,17 @@ fn not_needed(view: &View<'_>, ask: &Ask, served: &Served, uri: &str) -> Option<
     if later {
         return Some("before the user had approved the load".to_owned());
     }
-    let other = super::view::target(ask).is_some_and(|(_, skill)| skill != uri);
+    // A host that reads another skill's file instead of the one that is meant does something else wrong.
+    let other = super::view::target(ask)
+        .is_some_and(|(_, skill)| skill != uri && fetches(view, ask, |other| other == skill));
     (!uri.ends_with("/SKILL.md") || other).then(|| "together with SKILL.md".to_owned())
+}
+
+/// Whether a file is fetched during a call.
+fn fetches(view: &View<'_>, ask: &Ask, wanted: impl Fn(&str) -> bool) -> bool {
+    view.during(ask).any(|served| {
+        served.method == "resources/read" && member(&served.params, "uri").is_some_and(&wanted)
+    })
 }
 
 /// Whether a read is for the file that a call is about, or for the SKILL.md of the skill that it acts

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
+use super::fetching::PREFETCH;
 use super::identity::LABEL;
 use super::integrity::{DIGEST, fetched};
 use super::view::{
@@ -21,7 +22,7 @@ pub const CHECKS: &[Check] = &[
     Check::host("sep-2640-resources-invalid-entry", invalid_entry),
     Check::host("sep-2640-host-invalid-entry-isolated", invalid_isolated).after(&[LABEL]),
     Check::host("sep-2640-host-acting-window", acting_window).after(&[LABEL, DIGEST]),
-    Check::host("sep-2640-host-recovery-by-refresh", recovery).after(&[DIGEST]),
+    Check::host("sep-2640-host-recovery-by-refresh", recovery).after(&[DIGEST, PREFETCH]),
 ];
 
 /// While a host acts on a skill, a file that its manifest lacks is neither asked for nor handed
