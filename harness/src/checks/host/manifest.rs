@@ -357,6 +357,10 @@ fn recovery(view: &View<'_>, judgement: &mut Judgement) {
                 "skills/get or skills/list after content that fails verification",
                 format!("{} instead", served.method),
             );
+            // What was fetched along is another check's.
+            if let Some(uri) = member(&served.params, "uri") {
+                judgement.because(uri);
+            }
         } else if failed > 0 && view.witnessed() {
             // It stopped there, which it may.
             judgement.holds();
