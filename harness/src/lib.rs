@@ -23,6 +23,7 @@
 //! outcome                  <- baseline, catalog, checks, event, judge, verdict, wire, exit
 //! run                      <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
 //! host_run                 <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
+//! smoke                    <- scenario, target, wire, exit
 //! report                   <- event, spec, verdict
 //! fuzz                     <- generate, report, target, scenario, model, wire
 //! cli                      <- everything
@@ -46,6 +47,7 @@ pub mod outcome;
 pub mod report;
 pub mod run;
 pub mod scenario;
+pub mod smoke;
 pub mod spec;
 pub mod target;
 pub mod transcript;

@@ -393,7 +393,7 @@ fn read(path: &PathBuf) -> Result<(String, String), String> {
 /// # Errors
 ///
 /// How the process should exit if the user interrupted the run, or if there is no runtime.
-pub(super) fn run_until_interrupted<T>(run: impl Future<Output = T>) -> Result<T, Exit> {
+pub fn run_until_interrupted<T>(run: impl Future<Output = T>) -> Result<T, Exit> {
     // One thread: an answer is taken in where it is waited for. To wake another thread for it takes
     // longer than all else that the harness does for a request.
     let runtime = tokio::runtime::Builder::new_current_thread()

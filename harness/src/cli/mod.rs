@@ -10,6 +10,7 @@ pub mod matrix;
 pub mod reference;
 pub mod replay;
 pub mod server;
+pub mod smoke;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,8 @@ enum Command {
     Server(Box<server::ServerArgs>),
     /// Judge a host through an adapter: a command after `--`; the built-in reference host without.
     Host(Box<host::HostArgs>),
+    /// Tell whether an adapter is sound, apart from the host behind it.
+    Smoke(smoke::SmokeArgs),
     /// Play generated cases against a live target, and make small what it answers wrongly.
     Fuzz(fuzz::FuzzArgs),
     /// Play cases again that `fuzz` has saved: FILE, or all of them.
@@ -73,6 +76,7 @@ fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Server(args) => server::run(&args).into(),
         Command::Host(args) => host::run(&args).into(),
+        Command::Smoke(args) => smoke::run(&args).into(),
         Command::Fuzz(args) => fuzz::run(&args).into(),
         Command::Replay(args) => replay::run(&args).into(),
         Command::Relay {

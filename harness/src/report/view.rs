@@ -339,6 +339,9 @@ impl View<'_> {
             2 => "The arguments, a scenario or the baseline cannot be used.".into(),
             3 if failed.is_empty() => "The target could not be started, or was lost.".into(),
             3 => format!("The target was lost; before that, {failed}."),
+            4 if too_little(report) => {
+                "Too little was exercised: what passed says nothing of the rest.".into()
+            }
             4 => "Nothing was exercised: this run says nothing of the target.".into(),
             130 => "Interrupted: the verdicts are incomplete.".into(),
             _ => "A fault of the harness itself, not of the target; please report it.".into(),
@@ -359,4 +362,18 @@ impl View<'_> {
             report.exit
         )
     }
+}
+
+/// Whether some checks passed in a run whose host gave the others nothing to judge.
+fn too_little(report: &Report) -> bool {
+    let passed = |run: &RunReport| {
+        run.checks
+            .iter()
+            .any(|check| check.verdict == Verdict::Pass)
+    };
+    let lacks = |run: &RunReport| {
+        let mut remarks = run.remarks.iter();
+        remarks.any(|remark| remark.kind == RemarkKind::NoWitness)
+    };
+    report.runs.iter().any(|run| passed(run) && lacks(run))
 }

@@ -17,8 +17,11 @@ use crate::wire::scene::Served;
 /// Why the other checks have nothing to judge.
 pub const BLIND: &str = "a driver without an adapter cannot show it";
 
+/// How a check looks at a scene.
+type Judging = fn(&View<'_>, &mut Judgement);
+
 /// The checks that can judge a host by what it sends, and how.
-const JUDGES: [(&str, fn(&View<'_>, &mut Judgement)); 4] = [
+const JUDGES: [(&str, Judging); 4] = [
     ("sep-2640-host-no-prefetch", no_prefetch),
     ("sep-2640-host-verify-digest", verify_digest),
     ("sep-2640-host-size-mismatch-failure", size_mismatch),
@@ -26,7 +29,7 @@ const JUDGES: [(&str, fn(&View<'_>, &mut Judgement)); 4] = [
 ];
 
 /// How a check judges a host that a driver runs, if it can.
-pub fn judge_of(id: &str) -> Option<fn(&View<'_>, &mut Judgement)> {
+pub fn judge_of(id: &str) -> Option<Judging> {
     let found = JUDGES.iter().find(|(other, _)| *other == id);
     found.map(|(_, judge)| *judge)
 }
