@@ -3,7 +3,7 @@
 # FUZZ_SANITIZER=none builds without a sanitizer, on stable.
 cd "$SRC/sep2640-conform"
 sanitizer=${FUZZ_SANITIZER:-address}
-cargo fuzz build -O --debug-assertions -s "$sanitizer"
+cargo fuzz build -s "$sanitizer"
 host=$(rustc -vV | sed -n 's/^host: //p')
 for source in fuzz/fuzz_targets/*.rs; do
   target=$(basename "$source" .rs)

@@ -14,9 +14,12 @@ use sep2640_conform::verdict::{Severity, Side, Verdict};
 use sep2640_conform::wire::trace::Place;
 use serde_json::json;
 
+/// How much of the input goes into a report: it does so in a dozen places.
+const SHOWN: usize = 256;
+
 /// Whatever a target says, no report has a control or bidi character of it.
 pub fn report(data: &[u8]) {
-    let text = String::from_utf8_lossy(&data[..data.len().min(crate::LONGEST)]);
+    let text = String::from_utf8_lossy(&data[..data.len().min(SHOWN)]);
     let report = hostile(&text);
     let mut shown = Vec::new();
     for verbose in [false, true] {

@@ -29,8 +29,8 @@ pub enum Disputed {
     Dynamic,
     /// The name is not that of the directory, in the entry and in SKILL.md alike.
     Name,
-    /// More files than every host supports.
-    TooMany,
+    /// More files than every host supports; seldom, since such a case is as long as a hundred others.
+    TooMany { seldom: u8 },
     /// A byte-order mark before the frontmatter.
     Mark,
     /// A SKILL.md whose body is not UTF-8.
@@ -93,7 +93,8 @@ impl Disputed {
                     *uri = uri.replacen(&root, &other, 1);
                 }
             }
-            Disputed::TooMany => {
+            Disputed::TooMany { seldom } if seldom >= 16 => return None,
+            Disputed::TooMany { .. } => {
                 let files = draft.manifest()?;
                 for number in files.len()..=512 {
                     files.push(Resource::of(format!("{root}/fill/{number}.bin"), b""));

@@ -44,6 +44,9 @@ pub(super) fn scheme(uri: &str) -> Option<String> {
 /// The URI in a form in which equivalent URIs are equal: scheme and authority
 /// in lower case, escapes of ordinary characters resolved, dot segments removed.
 pub(crate) fn normal(uri: &str) -> String {
+    if is_normal(uri) {
+        return uri.to_owned();
+    }
     let Some((scheme, rest)) = uri.split_once("://") else {
         return unescape(uri);
     };
@@ -65,6 +68,16 @@ pub(crate) fn normal(uri: &str) -> String {
         text.push_str(&segment);
     }
     text
+}
+
+/// Whether nothing in the URI can be written otherwise; most are so.
+fn is_normal(uri: &str) -> bool {
+    let authority = uri.find("://").map(|at| at + 3);
+    let lower = |end: usize| !uri.as_bytes()[..end].iter().any(u8::is_ascii_uppercase);
+    authority.is_some_and(|start| {
+        let end = uri[start..].find('/').map_or(uri.len(), |at| start + at);
+        lower(end) && !uri.contains('%') && !uri.contains("/.")
+    })
 }
 
 /// Resolves the escapes of unreserved characters and writes others alike.
@@ -113,9 +126,10 @@ pub(crate) fn plain(uri: &str) -> bool {
     let path = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     !uri.contains(['?', '#', '\\'])
         && !uri.contains(|character: char| character.is_control() || character.is_whitespace())
-        && path
-            .split('/')
-            .all(|segment| !matches!(unescape(segment).as_str(), "" | "." | ".."))
+        && path.split('/').all(|segment| match segment.contains('%') {
+            true => !matches!(unescape(segment).as_str(), "." | ".."),
+            false => !matches!(segment, "" | "." | ".."),
+        })
 }
 
 /// The URI that a reference leads to from a directory, or nothing when it

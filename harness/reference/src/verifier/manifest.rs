@@ -128,7 +128,8 @@ fn read<'a>(
             size: size(&value["size"], fault)?,
         };
         listed |= file == uri;
-        if items.contains_key(&normal(file)) {
+        let key = normal(file);
+        if items.contains_key(&key) {
             if fault.on("duplicate/first") {
                 continue;
             }
@@ -136,7 +137,7 @@ fn read<'a>(
                 return Err(format!("{file} is listed twice"));
             }
         }
-        items.insert(normal(file), item);
+        items.insert(key, item);
     }
     let let_pass = fault.on("skill-md/unlisted") || fault.on("skill-md/empty") && list.is_empty();
     if listed || let_pass {
