@@ -10,6 +10,7 @@
 //! wire, model, exit, drift <- nothing
 //! verdict                  <- wire
 //! disk                     <- wire
+//! generate                 <- model
 //! spec                     <- verdict, wire
 //! checks                   <- model, verdict, wire
 //! judge                    <- checks, spec, verdict, wire
@@ -24,6 +25,7 @@
 //! host_run                 <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
 //! smoke                    <- scenario, target, wire, exit
 //! report                   <- event, spec, verdict
+//! fuzz                     <- generate, report, target, scenario, model, wire
 //! cli                      <- everything
 //! ```
 //!
@@ -36,6 +38,8 @@ pub mod disk;
 pub mod drift;
 pub mod event;
 pub mod exit;
+pub mod fuzz;
+pub mod generate;
 pub mod host_run;
 pub mod judge;
 pub mod model;

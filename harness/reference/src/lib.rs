@@ -26,6 +26,7 @@ mod server;
 mod stdio;
 mod tree;
 mod uri;
+mod verifier;
 
 pub use builtin::UNLISTED_SKILL;
 pub use faults::{Fault, faults};
@@ -35,3 +36,4 @@ pub use message::{Answer, Channel, Then};
 pub use options::{Generate, Options, StartError};
 pub use server::Server;
 pub use stdio::serve_stdio;
+pub use verifier::{Verifier, VerifierOptions, serve_verifier_stdio, verifier_faults};

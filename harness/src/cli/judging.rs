@@ -404,7 +404,7 @@ pub fn run_until_interrupted<T>(run: impl Future<Output = T>) -> Result<T, Exit>
 }
 
 /// Comes back on Ctrl-C or on SIGTERM.
-async fn interrupted() {
+pub(super) async fn interrupted() {
     let mut terminate =
         match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
             Ok(signal) => signal,

@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use sep2640_reference::{Channel, Fault, faults, host_faults};
+use sep2640_reference::{Channel, Fault, faults, host_faults, verifier_faults};
 use serde_json::{Value, json};
 
 use crate::checks;
@@ -27,8 +26,8 @@ pub struct ListArgs {
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
     /// Only what concerns one side.
-    #[arg(long, value_name = "SIDE", value_parser = side_parser())]
-    pub side: Option<Side>,
+    #[arg(long, value_name = "SIDE", value_parser = ["server", "host", "verifier"])]
+    pub side: Option<String>,
 }
 
 /// What `list` can list.
@@ -54,31 +53,33 @@ pub enum Format {
     Json,
 }
 
-/// Takes `server` or `host` on the command line.
-pub fn side_parser() -> impl TypedValueParser<Value = Side> {
-    PossibleValuesParser::new(["server", "host"]).map(|side| match side.as_str() {
-        "host" => Side::Host,
-        _ => Side::Server,
-    })
-}
-
 /// Runs `list`.
 pub fn run(args: &ListArgs) -> Exit {
     let json = args.format == Format::Json;
     let width = columns();
+    let whose = args.side.as_deref();
+    let side = match whose {
+        Some("server") => Some(Side::Server),
+        Some("host") => Some(Side::Host),
+        Some(_) if args.what != What::Faults => {
+            eprintln!("error: verifiers have faults only");
+            return Exit::Usage;
+        }
+        _ => None,
+    };
     match args.what {
-        What::Checks if json => print_json(&check_rows(args.side)),
-        What::Checks => print(&check_table(&check_rows(args.side))),
-        What::Scenarios if json => print_json(&scenario_rows(args.side)),
-        What::Scenarios => print(&entries(&scenario_rows(args.side), width, |row| {
+        What::Checks if json => print_json(&check_rows(side)),
+        What::Checks => print(&check_table(&check_rows(side))),
+        What::Scenarios if json => print_json(&scenario_rows(side)),
+        What::Scenarios => print(&entries(&scenario_rows(side), width, |row| {
             (
                 text_of(row, "name"),
                 join(&row["revisions"]),
                 text_of(row, "about"),
             )
         })),
-        What::Requirements if json => print_json(&requirement_rows(args.side)),
-        What::Requirements => print(&entries(&requirement_rows(args.side), width, |row| {
+        What::Requirements if json => print_json(&requirement_rows(side)),
+        What::Requirements => print(&entries(&requirement_rows(side), width, |row| {
             let id = match row["check"].as_str() {
                 Some(check) => check.to_owned(),
                 None => "(excluded)".to_owned(),
@@ -86,8 +87,8 @@ pub fn run(args: &ListArgs) -> Exit {
             let about = ["level", "actor", "section"].map(|key| text_of(row, key));
             (id, about.join(" · "), text_of(row, "text"))
         })),
-        What::Faults if json => print_json(&fault_rows(args.side)),
-        What::Faults => print(&entries(&fault_rows(args.side), width, |row| {
+        What::Faults if json => print_json(&fault_rows(whose)),
+        What::Faults => print(&entries(&fault_rows(whose), width, |row| {
             (
                 text_of(row, "id"),
                 text_of(row, "side"),
@@ -189,9 +190,10 @@ pub fn all_faults() -> impl Iterator<Item = &'static Fault> {
     faults().iter().chain(host_faults())
 }
 
-fn fault_rows(side: Option<Side>) -> Vec<Value> {
+fn fault_rows(side: Option<&str>) -> Vec<Value> {
     all_faults()
-        .filter(|fault| side.is_none_or(|side| side.to_string() == fault.side))
+        .chain(verifier_faults())
+        .filter(|fault| side.is_none_or(|side| side == fault.side))
         .map(|fault| {
             json!({
                 "id": fault.id,
@@ -332,7 +334,10 @@ mod tests {
 
     #[test]
     fn a_side_is_a_part_of_the_whole() {
-        for rows in [check_rows, scenario_rows, requirement_rows, fault_rows] {
+        let faults = |side: Option<Side>| fault_rows(side.map(|side| side.to_string()).as_deref());
+        let all: [fn(Option<Side>) -> Vec<Value>; 4] =
+            [check_rows, scenario_rows, requirement_rows, faults];
+        for rows in all {
             let (all, server, host) =
                 (rows(None), rows(Some(Side::Server)), rows(Some(Side::Host)));
             assert!(server.len() + host.len() <= all.len() && !server.is_empty());

@@ -2,11 +2,13 @@
 
 pub mod coverage;
 pub mod explain;
+pub mod fuzz;
 pub mod host;
 mod judging;
 pub mod list;
 pub mod matrix;
 pub mod reference;
+pub mod replay;
 pub mod server;
 pub mod smoke;
 
@@ -33,6 +35,10 @@ enum Command {
     Host(Box<host::HostArgs>),
     /// Tell whether an adapter is sound, apart from the host behind it.
     Smoke(smoke::SmokeArgs),
+    /// Play generated cases against a live target, and make small what it answers wrongly.
+    Fuzz(fuzz::FuzzArgs),
+    /// Play cases again that `fuzz` has saved: FILE, or all of them.
+    Replay(replay::ReplayArgs),
     /// Judge several targets and put them side by side.
     Matrix(matrix::MatrixArgs),
     /// List checks, scenarios, requirements or faults.
@@ -71,6 +77,8 @@ fn run() -> ExitCode {
         Command::Server(args) => server::run(&args).into(),
         Command::Host(args) => host::run(&args).into(),
         Command::Smoke(args) => smoke::run(&args).into(),
+        Command::Fuzz(args) => fuzz::run(&args).into(),
+        Command::Replay(args) => replay::run(&args).into(),
         Command::Relay {
             address,
             scene,

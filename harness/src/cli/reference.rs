@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use sep2640_reference::{
-    Generate, HostOptions, Options, Server, serve_host_stdio, serve_http, serve_stdio,
+    Generate, HostOptions, Options, Server, Verifier, VerifierOptions, serve_host_stdio,
+    serve_http, serve_stdio, serve_verifier_stdio,
 };
 use tokio::net::TcpListener;
 
@@ -25,6 +26,15 @@ enum ReferenceCommand {
     Server(ReferenceServerArgs),
     /// A host that is honest by default; it speaks the adapter protocol on stdin and stdout.
     Host(ReferenceHostArgs),
+    /// A verifier that is honest by default: JSON lines {id, entry, files} in, verdicts out.
+    Verifier(ReferenceVerifierArgs),
+}
+
+#[derive(Debug, Args)]
+struct ReferenceVerifierArgs {
+    /// Break one rule; `list faults --side verifier` has the ids.
+    #[arg(long, value_name = "ID")]
+    fault: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -103,6 +113,22 @@ pub fn run(args: ReferenceArgs) -> Exit {
     match args.command {
         ReferenceCommand::Server(args) => server(args),
         ReferenceCommand::Host(args) => host(args),
+        ReferenceCommand::Verifier(args) => verifier(args),
+    }
+}
+
+fn verifier(args: ReferenceVerifierArgs) -> Exit {
+    let options = VerifierOptions { fault: args.fault };
+    if let Err(error) = Verifier::new(&options) {
+        eprintln!("error: {error}");
+        return Exit::Usage;
+    }
+    match serve_verifier_stdio(&options) {
+        Ok(()) => Exit::Conformant,
+        Err(error) => {
+            eprintln!("error: stdio: {error}");
+            Exit::Usage
+        }
     }
 }
 

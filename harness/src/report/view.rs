@@ -87,7 +87,7 @@ impl View<'_> {
         }
         if !self.options.quiet {
             for (protocol, why) in report.skipped.iter().rev() {
-                writeln!(out, "{protocol} was not run: {}", escape(why))?;
+                writeln!(out, "{} was not run: {}", escape(protocol), escape(why))?;
             }
         }
         self.closing(out, report)
@@ -347,7 +347,7 @@ impl View<'_> {
             _ => "A fault of the harness itself, not of the target; please report it.".into(),
         };
         if !report.stale.is_empty() {
-            let names = report.stale.join(", ");
+            let names = escape(&report.stale.join(", "));
             writeln!(out, "Stale in the baseline, since it did not fail: {names}")?;
         }
         let style = match report.exit {

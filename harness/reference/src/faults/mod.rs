@@ -114,6 +114,13 @@ impl Fault {
         fault
     }
 
+    /// A fault of the verifier.
+    pub(crate) const fn verifier(id: &'static str, about: &'static str) -> Fault {
+        let mut fault = Fault::new(id, about);
+        fault.side = "verifier";
+        fault
+    }
+
     const fn over(mut self, channel: Channel) -> Fault {
         self.transport = Some(channel);
         self
@@ -155,7 +162,11 @@ const SUGGESTED: usize = 3;
 /// The known ids that begin with these words, or have them in them; where there are none, those
 /// that take few edits to reach. The nearest come first.
 fn closest(list: &'static [Fault], id: &str) -> Vec<&'static str> {
-    let bare = |id: &'_ str| id.strip_prefix("sep-2640-").unwrap_or(id).to_owned();
+    let bare = |id: &'_ str| {
+        let prefixes = ["sep-2640-", "verifier-"].into_iter();
+        let rest = prefixes.filter_map(|prefix| id.strip_prefix(prefix)).next();
+        rest.unwrap_or(id).to_owned()
+    };
     let wanted = bare(id);
     let mut ranked: Vec<(usize, usize, &'static str)> = list
         .iter()

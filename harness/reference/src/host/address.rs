@@ -43,7 +43,7 @@ pub(super) fn scheme(uri: &str) -> Option<String> {
 
 /// The URI in a form in which equivalent URIs are equal: scheme and authority
 /// in lower case, escapes of ordinary characters resolved, dot segments removed.
-pub(super) fn normal(uri: &str) -> String {
+pub(crate) fn normal(uri: &str) -> String {
     let Some((scheme, rest)) = uri.split_once("://") else {
         return unescape(uri);
     };
@@ -99,7 +99,7 @@ fn unescape(text: &str) -> String {
 /// Whether the URI lies in the directory, however it is spelled. A URI that
 /// starts out within and climbs out again counts as within, so that it is
 /// held against the manifest.
-pub(super) fn within(root: &str, uri: &str) -> bool {
+pub(crate) fn within(root: &str, uri: &str) -> bool {
     let inside = |root: &str, uri: &str| {
         uri.strip_prefix(root)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
@@ -109,7 +109,7 @@ pub(super) fn within(root: &str, uri: &str) -> bool {
 
 /// Whether the URI is one that a file can have: without query, fragment, and
 /// segments that mean something else than a name.
-pub(super) fn plain(uri: &str) -> bool {
+pub(crate) fn plain(uri: &str) -> bool {
     let path = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     !uri.contains(['?', '#', '\\'])
         && !uri.contains(|character: char| character.is_control() || character.is_whitespace())

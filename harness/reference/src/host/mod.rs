@@ -3,7 +3,7 @@
 //! that the extension lays on hosts and clients.
 
 mod adapter;
-mod address;
+pub(crate) mod address;
 mod approvals;
 mod cache;
 mod client;

@@ -164,6 +164,9 @@ impl Server {
     }
 
     fn entry(&self, skill: &Skill, method: &str) -> Value {
+        if let Some(given) = &skill.spec.given {
+            return given.entry.clone();
+        }
         let resources = if skill.spec.dynamic {
             json!("dynamic")
         } else {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use percent_encoding::utf8_percent_encode;
 use serde::Deserialize;
@@ -128,6 +130,17 @@ impl Skill {
     }
 
     fn build(&mut self, label: &str) {
+        if let Some(given) = &self.spec.given {
+            let file = |body: &String| {
+                let bytes = BASE64.decode(body).unwrap_or_default();
+                let blob = std::str::from_utf8(&bytes).is_err();
+                File::new(bytes, blob)
+            };
+            self.frontmatter = given.entry["frontmatter"].clone();
+            let files = given.files.iter();
+            self.files = files.map(|(uri, body)| (uri.clone(), file(body))).collect();
+            return;
+        }
         let name = self.root.rsplit('/').next().unwrap_or_default();
         let mut frontmatter = Map::new();
         frontmatter.insert("name".into(), json!(name));

@@ -88,6 +88,18 @@ pub struct SkillSpec {
     pub entry: Vec<Bend>,
     /// Files that are served and shown by directory reads, though the manifest lacks them.
     pub ahead: BTreeMap<String, FileSpec>,
+    /// The entry and the files as they are, in place of all that is made of the members above.
+    pub given: Option<Given>,
+}
+
+/// A skill that is served as it stands, whatever is wrong with it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Given {
+    /// The entry.
+    pub entry: Value,
+    /// What is served, by URI, in base64; what is UTF-8 goes out as text.
+    pub files: BTreeMap<String, String>,
 }
 
 /// One file.

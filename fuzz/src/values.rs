@@ -1,0 +1,93 @@
+//! URIs and frontmatter.
+
+use arbitrary::{Arbitrary, Unstructured};
+use sep2640_conform::generate::frontmatter::{FrontmatterPlan, block};
+use sep2640_conform::model::frontmatter as yaml;
+use sep2640_conform::model::uri as model;
+use serde_json::{Map, Value};
+
+use crate::{LONGEST, text};
+
+/// Two URIs, a line each: the normal form is a fixed point, equivalent URIs are equally inside,
+/// and the directories above a file are inside as well.
+pub fn uri(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    let (root, uri) = text
+        .split_once('\n')
+        .unwrap_or(("skill://acme/refunds", text));
+    let valid = model::check(uri).is_ok();
+    let normal = model::normalize(uri);
+    assert_eq!(valid, normal.is_some(), "{uri:?}");
+    if let Some(normal) = &normal {
+        assert_eq!(
+            model::normalize(normal).as_deref(),
+            Some(&**normal),
+            "{uri:?}"
+        );
+        assert!(model::equivalent(uri, normal), "{uri:?}");
+    }
+    let inside = model::within(root, uri).is_ok();
+    if inside {
+        let directories = model::parent_dirs(root, uri);
+        assert_eq!(directories.first().map(|root| &**root), Some(root));
+        for directory in &directories[1..] {
+            assert!(
+                model::within(root, directory).is_ok(),
+                "{directory:?} above {uri:?}"
+            );
+        }
+    } else {
+        assert!(model::parent_dirs(root, uri).is_empty());
+    }
+    let _ = (model::faults(uri, root), model::child_segment(root, uri));
+    if let Some(root) = model::skill_root(uri) {
+        let _ = model::skill_name(uri);
+        assert!(uri.ends_with("/SKILL.md") && uri.len() == root.len() + "/SKILL.md".len());
+    }
+}
+
+/// Any text is read as frontmatter or refused, in bounded time; what is read agrees with itself.
+pub fn frontmatter(data: &[u8]) {
+    let data = &data[..data.len().min(LONGEST)];
+    for complete in [true, false] {
+        let Ok(block) = yaml::block(data, complete) else {
+            continue;
+        };
+        if let Ok(document) = yaml::read(block) {
+            let found = yaml::compare(&document, &Value::Object(Map::new()));
+            assert!(found.len() <= yaml::MAX_DIFFERENCES);
+        }
+    }
+    if let Some(text) = text(data)
+        && let Ok(document) = yaml::read(text)
+    {
+        let _ = document.root.type_words();
+    }
+}
+
+/// A generated frontmatter agrees with its rendering, and with a field taken away it does not.
+pub fn frontmatter_compare(data: &[u8]) {
+    let Ok(plan) = FrontmatterPlan::arbitrary(&mut Unstructured::new(data)) else {
+        return;
+    };
+    let fields = plan.fields("name");
+    let text = block(&fields, &plan.layout);
+    let Ok(yaml) = yaml::block(text.as_bytes(), true) else {
+        panic!("no block: {text}")
+    };
+    let document = yaml::read(yaml).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let json = |left_out: usize| -> Value {
+        let kept = fields.iter().enumerate().filter(|(at, _)| *at != left_out);
+        let members = kept.filter_map(|(_, field)| Some((field.key.clone(), field.json.clone()?)));
+        Value::Object(members.collect())
+    };
+    assert_eq!(yaml::compare(&document, &json(usize::MAX)), [], "{text}");
+    for at in 0..fields.len() {
+        let found = yaml::compare(&document, &json(at));
+        assert!(
+            !found.is_empty(),
+            "{} is not missed: {text}",
+            fields[at].key
+        );
+    }
+}

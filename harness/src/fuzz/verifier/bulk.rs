@@ -1,0 +1,305 @@
+//! Many cases through one process, in batches and with as many under way as pipes hold.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::Notify;
+
+use super::kind;
+use super::line::{self, Observed};
+use super::probe::probe;
+use crate::fuzz::candidates::Candidates;
+use crate::fuzz::{Numbers, Progress};
+use crate::generate::case::{CasePlan, Expected};
+use crate::generate::seed;
+use crate::target::process::Process;
+use crate::target::{TargetError, TargetSpec};
+
+/// Cases under way at most; more than fill the buffers of a verifier that writes in blocks.
+const WINDOW: usize = 4_096;
+/// The same once the verifier has ended in the middle: those under way have to be played again.
+const NARROW: usize = 64;
+/// Cases that are written together.
+const BATCH: usize = 128;
+/// Starts in a row without a single answer after which the command is no verifier.
+const STARTS: usize = 3;
+/// Hangs after which a job gives up.
+const HANGS: usize = 3;
+
+/// One of the jobs of a run.
+pub(super) struct Job {
+    pub spec: TargetSpec,
+    pub seed: u64,
+    pub timeout: Duration,
+    pub numbers: Arc<Numbers>,
+    pub candidates: Arc<Candidates>,
+    pub progress: Arc<Progress>,
+}
+
+/// Early ends after which a job gives up.
+const ENDS: usize = 24;
+/// Cases behind the one that was answered last from which on a case counts as left out.
+const BEHIND: usize = WINDOW / 2;
+
+/// What is under way, oldest first.
+#[derive(Default)]
+struct Underway {
+    cases: Mutex<VecDeque<(u64, Expected)>>,
+    /// Something was answered, or nobody listens any more.
+    moved: Notify,
+    closed: AtomicBool,
+}
+
+impl Underway {
+    fn cases(&self) -> std::sync::MutexGuard<'_, VecDeque<(u64, Expected)>> {
+        self.cases
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// What was not played when a process ended.
+struct Left {
+    /// Drawn, and not sent.
+    unsent: VecDeque<u64>,
+    /// Whether everything was sent.
+    complete: bool,
+}
+
+impl Job {
+    pub async fn run(self) -> Result<(), TargetError> {
+        let mut again: VecDeque<u64> = VecDeque::new();
+        let (mut window, mut fruitless, mut hangs, mut ends) = (WINDOW, 0, 0, 0);
+        loop {
+            let underway = Underway::default();
+            let (mut process, stdin, stdout) = Process::start(&self.spec)?;
+            let feed = self.feed(stdin, &underway, window, std::mem::take(&mut again));
+            let (left, (answered, hung)) = tokio::join!(feed, self.answers(stdout, &underway));
+            let mut open = std::mem::take(&mut *underway.cases());
+            if left.complete && open.is_empty() {
+                process.stop(true).await;
+                return Ok(());
+            }
+            let status = if hung {
+                None
+            } else {
+                process.exit_status(true).await
+            };
+            let stderr = process.stderr_tail();
+            process.stop(false).await;
+            let last = stderr.lines().last().unwrap_or_default();
+            let status = status.unwrap_or_else(|| "it closed its output".into());
+            let how = format!("{status} {last}").trim_end().to_owned();
+            fruitless = if answered == 0 { fruitless + 1 } else { 0 };
+            hangs += usize::from(hung);
+            if fruitless >= STARTS {
+                let message = if hung {
+                    "answers nothing".to_owned()
+                } else {
+                    how
+                };
+                return Err(TargetError {
+                    message: format!("no verifier: {message}"),
+                    stderr,
+                });
+            }
+            again = left.unsent;
+            if left.complete && !hung && status.ends_with(" 0") {
+                for (number, expected) in open {
+                    self.judge(number, expected, &Observed::Silence);
+                }
+            } else if !open.is_empty() {
+                let at = if hung {
+                    Some(0)
+                } else {
+                    self.culprit(open.make_contiguous()).await
+                };
+                if let Some((number, expected)) = at.and_then(|at| open.remove(at)) {
+                    let observed = if hung {
+                        Observed::Hang
+                    } else {
+                        Observed::Ended(how)
+                    };
+                    self.judge(number, expected, &observed);
+                }
+                for (number, _) in open.into_iter().rev() {
+                    again.push_front(number);
+                }
+                ends += 1;
+            }
+            if ends >= ENDS {
+                return Ok(());
+            }
+            if hangs >= HANGS || left.complete && again.is_empty() {
+                return Ok(());
+            }
+            window = NARROW;
+        }
+    }
+
+    /// The case at which the verifier ends, among those that were under way when it did: answers
+    /// that it had not yet written went with it.
+    async fn culprit(&self, open: &[(u64, Expected)]) -> Option<usize> {
+        let line = |(number, _): &(u64, Expected)| {
+            let mut line = String::new();
+            seed::plan::<CasePlan>(self.seed, *number)
+                .build()
+                .write(0, &mut line);
+            line
+        };
+        let lines: Vec<String> = open.iter().map(line).collect();
+        // The verifier does not end within the first `good` cases, and does within `bad`.
+        let (mut good, mut bad) = (0, lines.len());
+        if !self.ends(&lines).await {
+            return None;
+        }
+        while good + 1 < bad {
+            let middle = good.midpoint(bad);
+            if self.ends(&lines[..middle]).await {
+                bad = middle;
+            } else {
+                good = middle;
+            }
+        }
+        Some(bad - 1)
+    }
+
+    async fn ends(&self, lines: &[String]) -> bool {
+        let answers = probe(&self.spec, lines, self.timeout)
+            .await
+            .unwrap_or_default();
+        answers
+            .iter()
+            .any(|answer| matches!(answer, Observed::Ended(_) | Observed::Hang))
+    }
+
+    /// Sends cases until none is left or nobody listens.
+    async fn feed(
+        &self,
+        mut stdin: ChildStdin,
+        underway: &Underway,
+        window: usize,
+        mut again: VecDeque<u64>,
+    ) -> Left {
+        let size = window.min(BATCH);
+        let mut text = String::with_capacity(1 << 18);
+        loop {
+            if again.is_empty() {
+                again.extend(self.numbers.block());
+            }
+            if again.is_empty() {
+                // Closing standard input tells the verifier to end.
+                let _ = stdin.shutdown().await;
+                return Left {
+                    unsent: again,
+                    complete: true,
+                };
+            }
+            while underway.cases().len() + size > window {
+                underway.moved.notified().await;
+                if underway.closed.load(Ordering::Acquire) {
+                    return Left {
+                        unsent: again,
+                        complete: false,
+                    };
+                }
+            }
+            let block: Vec<u64> = again.drain(..size.min(again.len())).collect();
+            text.clear();
+            let mut sent = Vec::with_capacity(block.len());
+            for number in block {
+                let case = seed::plan::<CasePlan>(self.seed, number).build();
+                case.write(number, &mut text);
+                text.push('\n');
+                sent.push((number, case.expected));
+            }
+            underway.cases().extend(sent);
+            if stdin.write_all(text.as_bytes()).await.is_err() {
+                return Left {
+                    unsent: again,
+                    complete: false,
+                };
+            }
+        }
+    }
+
+    /// Takes answers until there are no more; how many there were, and whether they failed to
+    /// come.
+    async fn answers(&self, stdout: ChildStdout, underway: &Underway) -> (u64, bool) {
+        let mut reader = BufReader::with_capacity(1 << 16, stdout);
+        let mut line = Vec::with_capacity(256);
+        let (mut answered, mut hung) = (0_u64, false);
+        loop {
+            line.clear();
+            let read = if reader.buffer().contains(&b'\n') {
+                reader.read_until(b'\n', &mut line).await
+            } else {
+                underway.moved.notify_one();
+                let read = reader.read_until(b'\n', &mut line);
+                match tokio::time::timeout(self.timeout, read).await {
+                    Ok(read) => read,
+                    Err(_) if underway.cases().is_empty() => continue,
+                    Err(_) => {
+                        hung = true;
+                        break;
+                    }
+                }
+            };
+            match read {
+                Ok(0) | Err(_) => break,
+                Ok(_) if line.trim_ascii().is_empty() => {}
+                Ok(_) => answered += u64::from(self.take(&line, underway)),
+            }
+        }
+        underway.closed.store(true, Ordering::Release);
+        underway.moved.notify_one();
+        (answered, hung)
+    }
+
+    /// Takes in one line; whether it was the answer to a case that is under way.
+    fn take(&self, line: &[u8], underway: &Underway) -> bool {
+        let (id, observed) = line::read(line);
+        let verdict = matches!(observed, Observed::Accept | Observed::Reject(_));
+        let mut cases = underway.cases();
+        let at = match id {
+            Some(id) => cases.iter().position(|(number, _)| *number == id),
+            // What says of no case that it answers it is taken for the answer to the next one.
+            None => (!cases.is_empty()).then_some(0),
+        };
+        let Some(at) = at else { return false };
+        let Some((number, expected)) = cases.remove(at) else {
+            return false;
+        };
+        let skipped: Vec<_> = if at > BEHIND {
+            cases.drain(..at).collect()
+        } else {
+            Vec::new()
+        };
+        drop(cases);
+        for (number, expected) in skipped {
+            self.judge(number, expected, &Observed::Silence);
+        }
+        self.judge(number, expected, &observed);
+        verdict
+    }
+
+    /// Counts an answer, and keeps the case if it is wrong.
+    fn judge(&self, number: u64, expected: Expected, observed: &Observed) {
+        self.progress.count(expected != Expected::Either);
+        let right = match observed {
+            Observed::Accept => expected != Expected::Reject,
+            Observed::Reject(_) => expected != Expected::Accept,
+            _ => false,
+        };
+        if !right {
+            let plan: CasePlan = seed::plan(self.seed, number);
+            let (kind, keep) = kind(&plan, &plan.build(), observed);
+            self.progress.wrong.fetch_add(1, Ordering::Relaxed);
+            self.candidates.add(kind, number, keep);
+        }
+    }
+}
