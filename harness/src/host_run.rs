@@ -102,18 +102,26 @@ pub async fn run(plan: &HostPlan, mut emit: impl FnMut(Event)) -> HostOutcome {
             });
             unreachable = Some(error);
         }
-        let judged = judge::judge_scenes(
+        let mut judged = judge::judge_scenes(
             *revision,
             plan.transport,
             &scenes,
             &plan.checks,
             Spec::get(),
         );
-        let unimplemented = unimplemented(&scenes);
+        let mut unimplemented = unimplemented(&scenes);
+        let left = leave(&mut judged, &hello);
         remarks.extend(match plan.via {
             Via::Adapter => gaps(plan, &scenes, &unimplemented),
             Via::Argv => unseen(&judged).into_iter().collect(),
         });
+        if !left.is_empty() {
+            remarks.push(Remark {
+                kind: RemarkKind::Unimplemented,
+                text: format!("left to the caller, says the adapter: {}", left.join(", ")),
+            });
+        }
+        unimplemented.extend(left);
         let report = RunReport {
             unimplemented,
             ..plan.rules.host_report(
@@ -277,6 +285,28 @@ fn unimplemented(scenes: &[Scene]) -> Vec<String> {
         .filter(told)
         .map(|form| (*form).to_owned())
         .collect()
+}
+
+/// What a library leaves to the program that uses it is no fault of the library: where its adapter
+/// says so in `hello`, the checks of these duties are left open. Returns those that would have failed
+/// or warned.
+fn leave(judged: &mut [Judged], hello: &serde_json::Value) -> Vec<String> {
+    let named = hello.get("leaves").and_then(serde_json::Value::as_array);
+    let named: BTreeSet<&str> = named
+        .into_iter()
+        .flatten()
+        .filter_map(serde_json::Value::as_str)
+        .collect();
+    let mut left = Vec::new();
+    for check in judged.iter_mut().filter(|check| named.contains(check.id)) {
+        if matches!(check.verdict, Verdict::Fail | Verdict::Warn | Verdict::Note) {
+            check.verdict = Verdict::NotExercised;
+            check.reason = Some("the adapter says that it is left to the caller".to_owned());
+            check.findings.clear();
+            left.push(check.id.to_owned());
+        }
+    }
+    left
 }
 
 /// What a driver has left open of what a driver can show.

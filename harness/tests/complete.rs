@@ -171,3 +171,39 @@ fn ids_have_one_form() {
         assert!(plain, "{id}");
     }
 }
+
+#[test]
+fn the_table_of_defects_names_what_there_is() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/defects.md"));
+    let text = text.unwrap();
+    let of_server = || faults().iter().filter(|fault| fault.side == "server");
+    let variants: BTreeSet<&str> = of_server()
+        .filter_map(|fault| fault.id.split_once('/').map(|(_, variant)| variant))
+        .collect();
+    let checks: BTreeSet<&str> = of_server().map(|fault| fault.check).collect();
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for line in text.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = line.split(" | ").collect();
+        let quoted = |cell: &'_ str| -> Vec<String> {
+            cell.split('`')
+                .skip(1)
+                .step_by(2)
+                .map(str::to_owned)
+                .collect()
+        };
+        let [_, names, variations] = cells[..] else {
+            panic!("{line}");
+        };
+        for name in quoted(names) {
+            // `skills-get-` and `-get-` stand for ids that are like the first one of the cell.
+            let whole = !name.starts_with('-') && !name.ends_with('-');
+            let id = format!("sep-2640-{name}");
+            assert!(!whole || checks.contains(id.as_str()), "{id}: {line}");
+            told.extend(checks.get(id.as_str()));
+        }
+        for variant in quoted(variations) {
+            assert!(variants.contains(variant.as_str()), "{variant}: {line}");
+        }
+    }
+    assert!(told.len() > 90, "{}", told.len());
+}

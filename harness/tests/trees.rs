@@ -210,6 +210,9 @@ fn skills_inside_skills_and_names_that_begin_alike() {
     fs::create_dir_all(ground.0.path().join("outer/middle/empty/emptier")).unwrap();
     let name = "n".repeat(64);
     ground.skill(&name);
+    // As long as it may be, in characters.
+    let text = format!("---\nname: long\ndescription: {}\n---\n", "é".repeat(1024));
+    ground.write("long/SKILL.md", text.as_bytes());
     let lab = Lab::new();
     let wrong = serve(&lab, "nested", ground.0.path(), &[]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -248,7 +248,9 @@ fn reserved_prefix(trace: &Evidence<'_>) -> Judgement {
         uri.split_once(':')
             .map(|(scheme, _)| scheme.to_ascii_lowercase())
     };
-    let schemes: HashSet<String> = roots.iter().filter_map(|root| scheme(root)).collect();
+    let mut schemes: HashSet<String> = roots.iter().filter_map(|root| scheme(root)).collect();
+    // It may be empty, too.
+    schemes.insert("skill".to_owned());
     for surface in trace.shown() {
         let Some(Value::Object(meta)) = surface.value.get("_meta") else {
             continue;

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use sep2640_reference::{Fault, faults, host_faults};
+use sep2640_reference::{Channel, Fault, faults, host_faults};
 use serde_json::{Value, json};
 
 use crate::checks;
@@ -14,7 +14,8 @@ use crate::report::json::pretty;
 use crate::report::text::{columns, wrap};
 use crate::scenario::outline::outlines;
 use crate::spec::{Actor, Level, Requirement, Spec};
-use crate::verdict::Side;
+use crate::verdict::{Severity, Side};
+use crate::wire::Transport;
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
@@ -143,6 +144,7 @@ fn check_rows(side: Option<Side>) -> Vec<Value> {
                 "id": check.id,
                 "side": check.side,
                 "level": spec.map_or(Level::Implied, |spec| spec.level),
+                "severity": spec.map_or(Severity::Fail, |spec| spec.severity),
                 "section": spec.map_or("", |spec| spec.section()),
                 "after": check.after,
                 "faults": faults.map(|fault| fault.id).collect::<Vec<_>>(),
@@ -190,7 +192,20 @@ pub fn all_faults() -> impl Iterator<Item = &'static Fault> {
 fn fault_rows(side: Option<Side>) -> Vec<Value> {
     all_faults()
         .filter(|fault| side.is_none_or(|side| side.to_string() == fault.side))
-        .map(|fault| json!({"id": fault.id, "check": fault.check, "side": fault.side, "about": fault.about}))
+        .map(|fault| {
+            json!({
+                "id": fault.id,
+                "check": fault.check,
+                "side": fault.side,
+                "about": fault.about,
+                "revisions": fault.revisions,
+                "transport": fault.transport.map(|channel| match channel {
+                    Channel::Stdio => Transport::Stdio,
+                    Channel::Http => Transport::Http,
+                }),
+                "needs": fault.needs,
+            })
+        })
         .collect()
 }
 
@@ -289,9 +304,22 @@ mod tests {
         let checks = check_rows(None);
         assert_eq!(
             keys(&checks[0]),
-            ["after", "faults", "id", "level", "section", "side"]
+            [
+                "after", "faults", "id", "level", "section", "severity", "side"
+            ]
         );
-        assert_eq!(keys(&fault_rows(None)[0]), ["about", "check", "id", "side"]);
+        assert_eq!(
+            keys(&fault_rows(None)[0]),
+            [
+                "about",
+                "check",
+                "id",
+                "needs",
+                "revisions",
+                "side",
+                "transport"
+            ]
+        );
         let scenarios = scenario_rows(None);
         assert_eq!(
             keys(&scenarios[0]),

@@ -132,6 +132,7 @@ impl Company {
             }
             self.step(&script, step, number, &state).await;
         }
+        self.look_back(&script, number, &state).await;
         if self.baited {
             // What was reached is told by tasks of their own.
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -149,6 +150,27 @@ impl Company {
         let mut scene = self.stage.strike();
         scene.exercises.clone_from(&script.exercises);
         Ok(scene)
+    }
+
+    /// Asks what the model sees at the end of a scene in which something was handed over, where the host
+    /// can tell: what was refused must not be there.
+    async fn look_back(&mut self, script: &Script, number: usize, state: &Path) {
+        let loads = |step: &Step| matches!(&step.act, Act::Verb { verb, .. } if verb == "load");
+        let verbs = self.hello.get("verbs").and_then(Value::as_array);
+        let tells = verbs.is_some_and(|verbs| verbs.iter().any(|verb| verb == "context"));
+        if !tells || self.adapter.is_none() || !script.steps.iter().any(loads) {
+            return;
+        }
+        let step = Step {
+            line: 0,
+            act: Act::Verb {
+                verb: "context".to_owned(),
+                params: json!({}),
+            },
+            name: None,
+            answers: Answers::default(),
+        };
+        self.step(script, &step, number, state).await;
     }
 
     /// Ends the adapter, and waits until everything is cleared away.
@@ -273,7 +295,7 @@ impl Company {
                     && let Some(path) = cached(&result, server, uri, state)
                 {
                     let token = shelf::token("tampered", uri, 0);
-                    if append(&path, &format!("{token}\n")).is_ok() {
+                    if overwrite(&path, &token).is_ok() {
                         self.stage.tampered(server, uri, &token);
                     }
                 }
@@ -340,13 +362,20 @@ fn within(path: &str, state: &Path) -> Option<PathBuf> {
     path.starts_with(state.canonicalize().ok()?).then_some(path)
 }
 
-fn append(path: &Path, text: &str) -> std::io::Result<()> {
-    use std::io::Write as _;
+/// Puts a token in the place of the last characters of a file. Length and time of change stay what
+/// they were, so that only a look at the content tells.
+fn overwrite(path: &Path, token: &str) -> std::io::Result<()> {
+    use std::io::{Seek as _, SeekFrom, Write as _};
+    let metadata = std::fs::metadata(path)?;
     // A host may have taken its own write permission away.
-    let mode = std::fs::metadata(path)?.permissions().mode();
+    let mode = metadata.permissions().mode();
     std::fs::set_permissions(path, PermissionsExt::from_mode(mode | 0o200))?;
-    let mut file = std::fs::OpenOptions::new().append(true).open(path)?;
+    let mut file = std::fs::OpenOptions::new().write(true).open(path)?;
+    let text = format!("{token}\n");
+    let at = metadata.len().saturating_sub(text.len() as u64);
+    file.seek(SeekFrom::Start(at))?;
     file.write_all(text.as_bytes())?;
+    file.set_modified(metadata.modified()?)?;
     std::fs::set_permissions(path, PermissionsExt::from_mode(mode))
 }
 
@@ -368,11 +397,14 @@ fn look(result: &Value, state: &Path) -> Vec<CachedFile> {
                 .ancestors()
                 .take_while(|step| *step != state)
                 .filter_map(|step| step.metadata().ok())
-                .any(|step| step.permissions().mode() & 0o022 != 0);
+                .any(|step| step.permissions().mode() & 0o002 != 0);
             Some(CachedFile {
                 path: shown.to_owned(),
                 digest: digest_string(&Sha256::digest(std::fs::read(&path).ok()?).into()),
-                inode: metadata.ino(),
+                identity: metadata
+                    .created()
+                    .ok()
+                    .map(|made| format!("{} {made:?}", metadata.ino())),
                 writable_by_others: others,
             })
         })

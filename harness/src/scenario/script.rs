@@ -136,6 +136,10 @@ impl Answers {
         let kind = params.get("kind").and_then(Value::as_str);
         let covers = params.get("covers").and_then(Value::as_array);
         let covered = covers.into_iter().flatten().filter_map(Value::as_str);
+        let loads = kind
+            .into_iter()
+            .chain(covered.clone())
+            .any(|kind| matches!(kind, "load" | "changed" | "nested"));
         let answers: Vec<Answer> = kind
             .into_iter()
             .chain(covered)
@@ -143,6 +147,9 @@ impl Answers {
                 let given = self.0.get(kind).or_else(|| general.0.get(kind));
                 given.copied().unwrap_or(match kind {
                     "load" | "changed" | "nested" | "server" => Answer::Remember,
+                    "choose" => Answer::Allow,
+                    // One question may spell out a load and what it brings with it.
+                    _ if loads => Answer::Remember,
                     _ => Answer::Deny,
                 })
             })

@@ -127,8 +127,9 @@ pub struct CachedFile {
     pub path: String,
     /// SHA-256 in the form that manifests use.
     pub digest: String,
-    /// Identifies the file, whatever it holds.
-    pub inode: u64,
+    /// Identifies the file, whatever it holds, where the file system tells when it was made: inodes
+    /// are used again.
+    pub identity: Option<String>,
     /// Whether other users may write to it or to a directory on its path below the state directory.
     pub writable_by_others: bool,
 }

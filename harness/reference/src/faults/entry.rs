@@ -139,12 +139,24 @@ pub(super) const FAULTS: &[Fault] = &[
         "lists a URI with a query in a skill's manifest",
     ),
     Fault::new(
+        "sep-2640-resources-uri-within-skill/empty-segment",
+        "lists a URI with an empty segment in a skill's manifest",
+    ),
+    Fault::new(
+        "sep-2640-resources-uri-within-skill/fragment",
+        "lists a URI with a fragment in a skill's manifest",
+    ),
+    Fault::new(
         "sep-2640-resources-lists-skillmd",
         "leaves SKILL.md out of one manifest",
     ),
     Fault::new(
         "sep-2640-resources-each-once",
         "lists SKILL.md twice in one manifest",
+    ),
+    Fault::new(
+        "sep-2640-resources-each-once/shared",
+        "gives two files of one skill the same URI",
     ),
     Fault::new(
         "sep-2640-resources-nested-completeness",
@@ -241,6 +253,11 @@ fn manifest(id: &str, entry: &mut Value) {
             rows.remove(0);
         }
         "sep-2640-resources-each-once" => rows.push(rows[0].clone()),
+        "sep-2640-resources-each-once/shared" => {
+            if let Some(uri) = rows.last().and_then(|row| row["uri"].as_str()) {
+                rows.push(row(uri, SHARED));
+            }
+        }
         _ => {}
     }
 }
@@ -292,6 +309,8 @@ fn foreign_file(id: &str, picked: &Picked, catalog: &mut Catalog) {
         "sep-2640-resources-uri-within-skill/dotdot" => format!("{root}/../x.md"),
         "sep-2640-resources-uri-within-skill/encoded" => format!("{root}/%2e%2e/x.md"),
         "sep-2640-resources-uri-within-skill/scheme" => "file:///x.md".to_owned(),
+        "sep-2640-resources-uri-within-skill/empty-segment" => format!("{root}//x.md"),
+        "sep-2640-resources-uri-within-skill/fragment" => format!("{root}/x.md#top"),
         "sep-2640-resources-uri-within-skill/query" => format!("{root}/x.md?v=1"),
         _ => format!("{root}-shared/x.md"),
     };
@@ -343,6 +362,7 @@ pub(super) fn listed(id: &str, picked: &Picked, catalog: &Catalog, entries: &mut
                 entry["id"] = json!(uri);
             }
             "sep-2640-entry-uri-required/number" => entry["uri"] = json!(7),
+            "sep-2640-skills-get-equals-list/enumerated" => entry["resources"] = json!("dynamic"),
             _ => {}
         }
     }

@@ -35,6 +35,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "leaves the name out of one SKILL.md",
     ),
     Fault::new(
+        "sep-2640-format-name-required/list",
+        "writes the name of one SKILL.md as a list",
+    ),
+    Fault::new(
         "sep-2640-format-description-required",
         "leaves the description out of one SKILL.md",
     ),
@@ -106,6 +110,11 @@ pub(super) fn tree(id: &str, tree: &mut Tree) {
         "sep-2640-format-name-required" => {
             keep_entry(tree, skill);
             set_field(tree, skill, "name", "");
+        }
+        "sep-2640-format-name-required/list" => {
+            let name = crate::tree::file_name(&tree.skills[skill].path).to_owned();
+            keep_entry(tree, skill);
+            set_field(tree, skill, "name", &format!("name: [{name}]"));
         }
         "sep-2640-format-description-required" => {
             keep_entry(tree, skill);

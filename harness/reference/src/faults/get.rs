@@ -51,6 +51,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "drops the license that the listing has",
     ),
     Fault::new(
+        "sep-2640-skills-get-equals-list/enumerated",
+        "enumerates a skill that the listing calls dynamic",
+    ),
+    Fault::new(
         "sep-2640-skills-get-equals-list/first",
         "calls skills dynamic until skills/list was called",
     )
@@ -118,6 +122,18 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers a URI with .. segments with -32000",
     ),
     Fault::new(
+        "sep-2640-skills-get-hostile-uri/nul",
+        "fails with an internal error on a URI with NUL",
+    ),
+    Fault::new(
+        "sep-2640-skills-get-hostile-uri/long",
+        "answers a URI of 64 KiB with -32000",
+    ),
+    Fault::new(
+        "sep-2640-skills-get-implemented/empty-listing",
+        "lists nothing and does not know skills/get",
+    ),
+    Fault::new(
         "sep-2640-skills-get-uri-variant",
         "answers other spellings of a skill's URI with its entry",
     ),
@@ -132,7 +148,7 @@ pub(super) fn outcome(scene: &Scene<'_>, outcome: &mut Outcome) {
         Some(skill) => served(scene, skill, outcome),
         None => unserved(scene, uri, outcome),
     }
-    if scene.id == "sep-2640-skills-get-implemented" {
+    if scene.id.starts_with("sep-2640-skills-get-implemented") {
         *outcome = Err(RpcError::method_not_found("skills/get"));
     }
 }
@@ -272,6 +288,12 @@ fn unserved(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
         })),
         ("sep-2640-skills-get-hostile-uri", _) if broken_escape(uri) => {
             Some(Err(RpcError::internal()))
+        }
+        ("sep-2640-skills-get-hostile-uri/nul", _) if uri.contains('\0') => {
+            Some(Err(RpcError::internal()))
+        }
+        ("sep-2640-skills-get-hostile-uri/long", _) if uri.len() > 32_768 => {
+            Some(Err(RpcError::new(-32000, "the URI is too long")))
         }
         ("sep-2640-skills-get-hostile-uri/traversal", Kind::Traversal) => Some(Err(RpcError::new(
             -32000,

@@ -26,6 +26,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "digests a file without the byte order mark it is served with",
     ),
     Fault::new(
+        "sep-2640-resources-digest-accurate/lossy",
+        "sends files that are not UTF-8 as text with replacement characters",
+    ),
+    Fault::new(
+        "sep-2640-resources-digest-accurate/newline",
+        "sends one file with another newline at its end",
+    ),
+    Fault::new(
         "sep-2640-resources-size-accurate",
         "gives one file a size that is one too large",
     ),
@@ -52,6 +60,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
         "sep-2640-entry-frontmatter-identical/nested",
         "changes a value deep in the frontmatter of one entry",
+    ),
+    Fault::new(
+        "sep-2640-entry-frontmatter-identical/boolean",
+        "turns a boolean into a number in the frontmatter of one entry",
     ),
     Fault::new(
         "sep-2640-entry-frontmatter-identical/null-dropped",
@@ -199,6 +211,7 @@ fn frontmatter(id: &str, picked: &Picked, catalog: &mut Catalog) {
         "sep-2640-entry-frontmatter-identical/null-dropped" => {
             within_field(catalog, Value::is_null)
         }
+        "sep-2640-entry-frontmatter-identical/boolean" => within_field(catalog, Value::is_boolean),
         _ => picked
             .skill
             .map(|place| (place, String::new(), String::new())),
@@ -220,6 +233,7 @@ fn frontmatter(id: &str, picked: &Picked, catalog: &mut Catalog) {
             fields["metadata"]["version"] = json!(1.0);
         }
         "sep-2640-entry-frontmatter-identical/nested" => fields[&outer][&inner] = json!(11),
+        "sep-2640-entry-frontmatter-identical/boolean" => fields[&outer][&inner] = json!(1),
         "sep-2640-entry-frontmatter-identical/null-dropped" => remove(&mut fields[&outer], &inner),
         "sep-2640-entry-frontmatter-one-reading" => fields["reviewed"] = json!(true),
         "sep-2640-entry-frontmatter-one-reading/octal" => fields["file-mode"] = json!(15),

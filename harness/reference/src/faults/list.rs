@@ -251,6 +251,10 @@ fn page(scene: &Scene<'_>, start: usize, result: &mut Value) {
                 skills.extend(unlisted.map(|skill| skill.entry.clone()));
             }
         }
+        "sep-2640-skills-get-implemented/empty-listing" => {
+            result["skills"] = json!([]);
+            super::entry::remove(result, "nextCursor");
+        }
         "sep-2640-schema-conforms" => result["_meta"] = json!("served by sep2640-reference"),
         _ => {}
     }

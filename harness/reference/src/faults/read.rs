@@ -81,6 +81,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers an unknown file of a skill with empty contents",
     ),
     Fault::new(
+        "sep-2640-read-no-empty-contents/empty-file",
+        "answers an empty file with empty contents",
+    ),
+    Fault::new(
         "sep-2640-read-malformed-params",
         "answers a missing or mistyped uri with an internal error",
     ),
@@ -107,6 +111,18 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
         "sep-2640-read-traversal/encoded",
         "follows %2e%2e out of the served files",
+    ),
+    Fault::new(
+        "sep-2640-read-traversal/separators",
+        "follows .. with separators that are encoded as %2f",
+    ),
+    Fault::new(
+        "sep-2640-read-traversal/double",
+        "decodes twice, and then follows .. out of the served files",
+    ),
+    Fault::new(
+        "sep-2640-read-traversal/backslash",
+        "follows .. between backslashes out of the served files",
     ),
     Fault::new(
         "sep-2640-file-mimetype",
@@ -207,6 +223,17 @@ fn contents(scene: &Scene<'_>, uri: &str, result: &mut Value) {
             remove(item, "text");
             remove(item, "blob");
         }
+        "sep-2640-read-no-empty-contents/empty-file" if catalog.files[uri].bytes.is_empty() => {
+            result["contents"] = json!([]);
+        }
+        "sep-2640-resources-digest-accurate/lossy" if item.get("blob").is_some() => {
+            item["text"] = json!(String::from_utf8_lossy(&catalog.files[uri].bytes));
+            remove(item, "blob");
+        }
+        "sep-2640-resources-digest-accurate/newline" if is_victim => {
+            let text = item["text"].as_str().unwrap_or("").to_owned();
+            item["text"] = json!(format!("{text}\n"));
+        }
         "sep-2640-read-single-content" if is_victim => {
             let readme = content(scene.server, README, &catalog.files[README]);
             if let Some(contents) = result["contents"].as_array_mut() {
@@ -248,6 +275,19 @@ fn unserved(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
             *outcome = with_contents(json!([{"uri": uri, "text": ""}]));
         }
         "sep-2640-read-traversal" if escapes(catalog, uri) => {
+            *outcome = with_contents(secret(uri));
+        }
+        "sep-2640-read-traversal/separators"
+            if uri.to_ascii_lowercase().contains("%2f") && escapes(catalog, uri) =>
+        {
+            *outcome = with_contents(secret(uri));
+        }
+        "sep-2640-read-traversal/double"
+            if uri.contains("%25") && escapes(catalog, &uri.replace("%25", "%")) =>
+        {
+            *outcome = with_contents(secret(uri));
+        }
+        "sep-2640-read-traversal/backslash" if uri.contains('\\') && escapes(catalog, uri) => {
             *outcome = with_contents(secret(uri));
         }
         "sep-2640-read-traversal/encoded" if !dot_dot(uri) && escapes(catalog, uri) => {

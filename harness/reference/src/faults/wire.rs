@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Fault;
 use super::entry::remove;
-use super::kind::Kind;
+use super::kind::{Kind, broken_escape};
 use crate::catalog::Catalog;
 use crate::message::{Answer, Channel, Message, RpcError, Then};
 use crate::methods::Call;
@@ -61,6 +61,18 @@ pub(super) const FAULTS: &[Fault] = &[
         "never answers again after a message that is not valid JSON",
     ),
     Fault::new(
+        "sep-2640-alive-after-malformed/nul",
+        "exits when the URI of skills/get has NUL in it",
+    ),
+    Fault::new(
+        "sep-2640-alive-after-malformed/surrogate",
+        "exits on the escape of half a surrogate pair",
+    ),
+    Fault::new(
+        "sep-2640-alive-after-malformed/escape",
+        "exits when the URI of resources/read has a broken percent escape",
+    ),
+    Fault::new(
         "sep-2640-error-wellformed",
         "sends the error for an unknown skill with its code as a string",
     ),
@@ -115,7 +127,22 @@ pub(super) fn bytes(
 ) -> Answer {
     // An error without an id may be about what could not be read.
     let is_get = call.method == "skills/get" && envelope.get("result").is_some();
+    let exit = || Answer {
+        then: Then::Exit,
+        ..Answer::silence()
+    };
+    let uri = call.uri().unwrap_or("");
     match id {
+        "sep-2640-alive-after-malformed/nul"
+            if call.method == "skills/get" && uri.contains('\0') =>
+        {
+            return exit();
+        }
+        "sep-2640-alive-after-malformed/escape"
+            if call.method == "resources/read" && broken_escape(uri) =>
+        {
+            return exit();
+        }
         "sep-2640-error-wellformed" if unknown_skill(catalog, call, &envelope) => {
             let code = envelope["error"]["code"].to_string();
             envelope["error"]["code"] = json!(code);
@@ -211,6 +238,9 @@ pub(super) fn malformed(id: &str, answer: Answer, error: &RpcError) -> Answer {
     let then = match id {
         "sep-2640-alive-after-malformed" => Then::Exit,
         "sep-2640-alive-after-malformed/hang" => Then::Hang,
+        "sep-2640-alive-after-malformed/surrogate" if error.message.contains("hex escape") => {
+            Then::Exit
+        }
         _ => return answer,
     };
     if error.code != -32700 {

@@ -72,11 +72,6 @@ impl Cache {
         self.index.iter().filter(|(path, _)| path.is_file())
     }
 
-    /// Whether there is a copy of the file.
-    pub fn has(&self, key: &Key) -> bool {
-        self.files().any(|(_, of)| of == key)
-    }
-
     /// The directory of a file's copies.
     fn place(&self, key: &Key) -> PathBuf {
         let mut path = self.directory.clone();

@@ -46,7 +46,6 @@ impl Host {
         let fault = self.fault;
         let window = self.window(key);
         let held = window.and_then(|window| window.entry.clone());
-        let unknown = self.server(key.label()).is_none();
         let registered = self
             .server(key.label())
             .and_then(|server| server.lookup(&key.uri)?.ok().cloned());
@@ -58,8 +57,7 @@ impl Host {
         if fault.on("host-exec-gate-while-acting")
             || fault.on("host-cache-durable-origin")
                 && self.restarted
-                && unknown
-                && self.cache.has(key)
+                && self.memory.from_cache.contains(key)
             || fault.on("host-cache-durable-origin/disconnected") && !connected
             || fault.on("host-annotations-no-semantics/approval") && claims
             || fault.on("host-no-implicit-local-execution/other-skill") && others > 0 && !own

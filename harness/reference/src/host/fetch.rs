@@ -268,6 +268,7 @@ impl Host {
         let item = entry.item(uri).cloned();
         let wanted = item.as_ref().map_or(uri, |item| &item.uri).to_owned();
         let key = Key::new(label, &wanted);
+        self.memory.from_cache.remove(&key);
         if let Some(item) = &item {
             match self.cache.get(&key, item) {
                 Found::Nothing => {}
@@ -279,6 +280,7 @@ impl Host {
                     });
                 }
                 Found::Bytes(bytes) => {
+                    self.memory.from_cache.insert(key.clone());
                     if wanted == entry.uri
                         && !self.fault.on("host-skill-identity-pair/cache")
                         && let Err(reason) = frontmatter::compare(&bytes, entry, self.fault)

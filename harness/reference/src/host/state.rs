@@ -54,6 +54,8 @@ pub(super) struct Memory {
     pub tool_allowed: BTreeSet<Key>,
     /// The skills whose windows were closed before their time.
     pub closed: BTreeSet<Key>,
+    /// Skills whose SKILL.md came out of the cache when it was loaded last.
+    pub from_cache: BTreeSet<Key>,
     /// How many files were asked for in the window of a skill.
     pub reads: HashMap<Key, usize>,
 }

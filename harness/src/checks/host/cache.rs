@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::Check;
 use super::integrity::fetched;
 use super::tokens::tokens_of;
-use super::view::{Outcome, View, at, member, offered, outcome, place};
+use super::view::{Outcome, View, at, member, name_of, offered, outcome, place};
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, CachedFile};
 
@@ -112,7 +112,8 @@ fn write_isolation(view: &View<'_>, judgement: &mut Judgement) {
         for file in &look.files {
             let in_place = earlier.iter().any(|before| {
                 before.path == file.path
-                    && before.inode == file.inode
+                    && before.identity == file.identity
+                    && file.identity.is_some()
                     && before.digest != file.digest
             });
             if file.writable_by_others {
@@ -169,10 +170,25 @@ fn excluded(view: &View<'_>, judgement: &mut Judgement) {
         .asks("install_local")
         .filter_map(|ask| member(&ask.params, "name"))
         .collect();
+    // A host may have local skills of its own; what nobody installed and a server has is its cache.
+    let of_server = |name: &str| {
+        view.deliveries()
+            .iter()
+            .any(|delivery| name_of(delivery.entry) == Some(name))
+    };
+    let connected = view.asks("connect").next().map_or(0, |ask| ask.from);
+    let before = |name: &str| {
+        view.results("list").any(|(ask, list)| {
+            ask.to < connected
+                && offered(list)
+                    .iter()
+                    .any(|(server, _, item)| server.is_none() && member(item, "name") == Some(name))
+        })
+    };
     for (ask, list) in view.results("list").filter(|(ask, _)| restarted(view, ask)) {
         for (server, uri, item) in offered(list) {
             let name = member(item, "name").unwrap_or_default();
-            if server.is_none() && !installed.contains(name) {
+            if server.is_none() && !installed.contains(name) && of_server(name) && !before(name) {
                 judgement.violated(
                     place(ask),
                     uri,

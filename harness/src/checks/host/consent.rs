@@ -9,7 +9,7 @@ use super::super::Check;
 use super::tokens::tokens_of;
 use super::view::{
     LOADS, Outcome, View, acting_on, asks_about, asks_for, inside, member, offered, outcome, place,
-    result, sources, target,
+    result, sources, target, trusts,
 };
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Consent};
@@ -109,7 +109,8 @@ fn nested(view: &View<'_>, judgement: &mut Judgement) {
                 && member(&consent.params, "server") == Some(server)
                 && member(&consent.params, "uri")
                     .is_some_and(|outer| outer != uri && inside(outer, uri))
-        });
+        }) || is_nested(view, server, uri, ask.to)
+            && trusts(view, server, ask.to);
         if !outer_approved {
             continue;
         }
@@ -134,6 +135,15 @@ fn nested(view: &View<'_>, judgement: &mut Judgement) {
             _ => {}
         }
     }
+}
+
+/// Whether a skill lies inside another one that the server handed out.
+fn is_nested(view: &View<'_>, server: &str, uri: &str, before: usize) -> bool {
+    view.deliveries().iter().any(|delivery| {
+        delivery.at < before
+            && delivery.server == server
+            && member(delivery.entry, "uri").is_some_and(|outer| outer != uri && inside(outer, uri))
+    })
 }
 
 /// The files of an entry with their digests, whatever their order; none for a dynamic skill.
@@ -201,6 +211,13 @@ fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
         let Some(consent) = given.next_back() else {
             continue;
         };
+        // What a host keeps for the session alone is not bound to content; what it keeps longer is.
+        let persisted = view
+            .asks("restart")
+            .any(|restart| consent.at < restart.from && restart.to < ask.from);
+        if !persisted && consent.at < ask.from {
+            continue;
+        }
         let then = view.held(server, uri, consent.at).and_then(set);
         if then.as_ref() != Some(&now) {
             judgement.violated(
@@ -208,20 +225,6 @@ fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
                 uri,
                 "the user asked again, since the skill's files are others than those approved",
                 format!("`{}` under the former approval", ask.verb),
-            );
-            continue;
-        }
-        // An unchanged set stays approved, in whatever order it comes: judged where the host has
-        // shown that it keeps approvals.
-        let keeps = view.named("again").any(|again| {
-            matches!(outcome(again), Outcome::Ok(_)) && view.consents(again).next().is_none()
-        });
-        if ask.name.as_deref() == Some("reordered") && keeps && consent.at > ask.from {
-            judgement.violated(
-                place(ask),
-                uri,
-                "no new question, since the same files came in another order",
-                "the user was asked again",
             );
         } else {
             judgement.holds();

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::Check;
 use super::identity::{IDENTITY, own_names};
-use super::view::{View, acting_on, member, offered, place, sources};
+use super::view::{View, acting_on, inside, member, offered, place, sources};
 use crate::verdict::Judgement;
 
 /// The checks of this file.
@@ -46,6 +46,13 @@ fn skill_messages<'a>(view: &View<'a>) -> Vec<Message<'a>> {
     for (ask, context) in view.results("context") {
         for (index, message) in messages(context) {
             for source in sources(view, member(message, "text").unwrap_or_default()) {
+                let of_skill = view.deliveries().iter().any(|delivery| {
+                    delivery.server == source.server
+                        && member(delivery.entry, "uri").is_some_and(|uri| inside(uri, source.uri))
+                });
+                if !of_skill {
+                    continue;
+                }
                 found.push(Message {
                     index,
                     message,
@@ -86,7 +93,8 @@ fn origin_tag(view: &View<'_>, judgement: &mut Judgement) {
         let named = own_names
             .iter()
             .any(|(label, own)| *label == found.server && shown.contains(own));
-        if shown.contains(found.server) || named {
+        let label = found.server.to_lowercase();
+        if shown.to_lowercase().contains(&label) || named {
             judgement.holds();
         } else {
             judgement.violated(

@@ -74,6 +74,9 @@ fn no_extension(view: &View<'_>, judgement: &mut Judgement) {
         let Some(entry) = view.held(server, skill, ask.to) else {
             continue;
         };
+        if !view.loaded(server, skill, ask.from) {
+            continue;
+        }
         let children = result.get("children").and_then(Value::as_array);
         let shown = children
             .into_iter()
@@ -121,7 +124,9 @@ fn reads_ahead<'a>(view: &View<'a>) -> Vec<(&'a Ask, &'a str, &'a str, &'a str)>
             let (server, skill) = acting_on(ask)?;
             let uri = member(&ask.params, "uri")?;
             let entry = view.held(server, skill, ask.from)?;
-            let ahead = is_ahead(entry, skill, uri) && shown_in_directory(view, uri, ask.from);
+            let ahead = is_ahead(entry, skill, uri)
+                && shown_in_directory(view, uri, ask.from)
+                && view.loaded(server, skill, ask.from);
             ahead.then_some((ask, server, skill, uri))
         })
         .collect()
@@ -140,7 +145,11 @@ fn change_presented(view: &View<'_>, judgement: &mut Judgement) {
             .flatten()
             .filter_map(Value::as_str)
             .any(|notice| notice.contains(name) && notice.contains("change"));
-        if kind == "changed" || told {
+        let words = ["change", "updat", "modif", "approv"];
+        let explained = words
+            .iter()
+            .any(|word| reason.to_lowercase().contains(word));
+        if kind == "changed" || told || explained {
             judgement.holds();
         } else if view.witnessed() {
             judgement.violated(

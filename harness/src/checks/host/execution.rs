@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::super::Check;
 use super::context::messages;
 use super::view::{
-    LOADS, Outcome, View, acting_on, asks_about, asks_for, at, inside, member, outcome, place,
-    result, sources,
+    LOADS, Outcome, Source, View, acting_on, asks_about, asks_for, at, inside, member, outcome,
+    place, result, sources, trusts,
 };
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Bait};
@@ -72,15 +72,7 @@ fn declined(view: &View<'_>, ask: &Ask) -> bool {
 
 /// Whether the user was asked to trust the server as a whole, and agreed.
 fn trusted(view: &View<'_>, ask: &Ask) -> bool {
-    let Some((server, _)) = acting_on(ask) else {
-        return false;
-    };
-    view.scene.consents.iter().any(|consent| {
-        consent.at < ask.to
-            && consent.allowed
-            && member(&consent.params, "kind") == Some("server")
-            && member(&consent.params, "server") == Some(server)
-    })
+    acting_on(ask).is_some_and(|(server, _)| trusts(view, server, ask.to))
 }
 
 fn judge_run(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, actual: &str) {
@@ -168,6 +160,15 @@ fn no_execution(view: &View<'_>, judgement: &mut Judgement) {
 /// What came over MCP stays what it is, from a cache, after a restart and without its server.
 fn durable_origin(view: &View<'_>, judgement: &mut Judgement) {
     for ask in view.named("durable-run") {
+        // Where the content has left the context, nothing is acted on.
+        let seen = acting_on(ask).is_some_and(|(server, uri)| {
+            view.last("context", ask.from).is_some_and(|(_, context)| {
+                sources(view, &context.to_string()).contains(&Source { server, uri })
+            })
+        });
+        if !seen {
+            continue;
+        }
         judge_run(
             view,
             judgement,
@@ -201,6 +202,14 @@ fn in_force(tools: &Value) -> BTreeSet<&str> {
         .flatten()
         .filter_map(Value::as_str)
         .collect()
+}
+
+/// Whether a permission is among those in force, in whatever notation the host has for it. Words
+/// that any host may have in force by itself tell nothing.
+fn is_in_force(in_force: &BTreeSet<&str>, wanted: &str) -> bool {
+    in_force
+        .iter()
+        .any(|allowed| *allowed == wanted || wanted.len() > 6 && allowed.contains(wanted))
 }
 
 /// The latest entry of each skill before a frame.
@@ -251,12 +260,12 @@ fn allowed_tools(view: &View<'_>, judgement: &mut Judgement) {
                 view.results("tools").any(|(earlier, tools)| {
                     earlier.to < ask.from
                         && !view.loaded(server, uri, earlier.from)
-                        && self::in_force(tools).contains(tool)
+                        && is_in_force(&self::in_force(tools), tool)
                 })
             };
             let active = wanted
                 .iter()
-                .find(|tool| in_force.contains(tool.as_str()) && !before(tool));
+                .find(|tool| is_in_force(&in_force, tool) && !before(tool));
             match active {
                 Some(tool) if !granted => judgement.violated(
                     place(ask),
@@ -264,16 +273,35 @@ fn allowed_tools(view: &View<'_>, judgement: &mut Judgement) {
                     "allowed-tools without effect until the user grants them to this skill",
                     format!("{tool} is in force"),
                 ),
-                Some(tool) if released => judgement.violated(
-                    place(ask),
-                    uri,
-                    "a grant that ends with the skill that it was given to",
-                    format!("{tool} is still in force"),
-                ),
+                Some(tool) if released && !still_acting(view, ask, server, uri) => judgement
+                    .violated(
+                        place(ask),
+                        uri,
+                        "a grant that ends with the skill that it was given to",
+                        format!("{tool} is still in force"),
+                    ),
                 _ => judgement.holds(),
             }
         }
     }
+}
+
+/// Whether the host said before a call, and after the release of a skill, that it still acts on it:
+/// it may hold the window open.
+fn still_acting(view: &View<'_>, ask: &Ask, server: &str, uri: &str) -> bool {
+    let Some((acting, result)) = view.last("acting", ask.from) else {
+        // It cannot be told.
+        return true;
+    };
+    let skills = result.get("skills").and_then(Value::as_array);
+    let there = skills
+        .into_iter()
+        .flatten()
+        .any(|skill| member(skill, "server") == Some(server) && member(skill, "uri") == Some(uri));
+    let released = view.asks("release").any(|release| {
+        release.to < acting.from && super::view::target(release) == Some((server, uri))
+    });
+    there || !released
 }
 
 /// Every text in a value.
@@ -288,12 +316,11 @@ fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
 
 /// No other field of a frontmatter widens what the model may do.
 fn permissions(view: &View<'_>, judgement: &mut Judgement) {
-    const PLAIN: [&str; 6] = [
+    const PLAIN: [&str; 5] = [
         "name",
         "description",
         "license",
         "compatibility",
-        "metadata",
         "allowed-tools",
     ];
     for (ask, tools) in view.results("tools") {
@@ -311,7 +338,7 @@ fn permissions(view: &View<'_>, judgement: &mut Judgement) {
             {
                 let mut wanted = Vec::new();
                 texts(value, &mut wanted);
-                match wanted.iter().find(|text| in_force.contains(**text)) {
+                match wanted.iter().find(|text| is_in_force(&in_force, text)) {
                     Some(text) => judgement.violated(
                         place(ask),
                         uri,
@@ -346,12 +373,17 @@ fn nested_not_acted_on(view: &View<'_>, judgement: &mut Judgement) {
             .results("context")
             .filter(|(context, _)| context.from > ask.to)
         {
+            // Once it is loaded as a skill, it may look like one.
+            if view.loaded(server, uri, context.from) {
+                continue;
+            }
             for (index, message) in messages(result) {
                 let text = member(message, "text").unwrap_or_default();
                 if !sources(view, text).iter().any(|source| source.uri == uri) {
                     continue;
                 }
-                if member(message, "kind") == Some("skill") {
+                let alone = sources(view, text).iter().all(|source| source.uri == uri);
+                if alone && member(message, "kind") == Some("skill") {
                     judgement.violated(
                         place(context).child(&[&"result", &"messages", &index]),
                         uri,
@@ -407,7 +439,7 @@ fn not_acted_on(
         let in_force = in_force(result);
         let active = tools_of(entry)
             .into_iter()
-            .find(|tool| in_force.contains(tool.as_str()));
+            .find(|tool| is_in_force(&in_force, tool));
         match active {
             Some(tool) => judgement.violated(
                 place(tools),
@@ -447,7 +479,7 @@ fn read_is_no_load(view: &View<'_>, judgement: &mut Judgement) {
         let asked = view
             .consents(load)
             .any(|consent| asks_for(consent, LOADS) && asks_about(consent, server, uri));
-        if asked {
+        if asked || trusts(view, server, load.to) {
             judgement.holds();
         } else {
             judgement.violated(

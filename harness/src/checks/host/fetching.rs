@@ -39,9 +39,18 @@ fn no_prefetch(view: &View<'_>, judgement: &mut Judgement) {
         let verb = under.map_or("", |ask| ask.verb.as_str());
         let why = match (verb, under) {
             ("list" | "mount", _) => continue,
-            // What the user or the model asked for.
-            ("read" | "read_resource" | "inspect" | "list_directory", _) => None,
             ("load", Some(ask)) => not_needed(view, ask, served, uri),
+            // What the user or the model asked for.
+            ("read" | "read_resource" | "inspect", Some(ask)) if !is_meant(ask, uri) => {
+                Some("together with another file".to_owned())
+            }
+            ("read" | "read_resource" | "inspect", _) => None,
+            // A host may look again at what it acts on before it lets it run anything.
+            ("run_tool", Some(ask))
+                if acting_on(ask).is_some_and(|(_, skill)| inside(skill, uri)) =>
+            {
+                None
+            }
             ("connect", _) => Some("on connecting".to_owned()),
             ("", _) => Some("without any request".to_owned()),
             (verb, _) => Some(format!("during `{verb}`")),
@@ -79,21 +88,33 @@ fn not_needed(view: &View<'_>, ask: &Ask, served: &Served, uri: &str) -> Option<
     if denied {
         return Some("although the user had declined the load".to_owned());
     }
-    let later = view.consents(ask).any(|consent| {
-        consent.at > served.at
-            && asks_to_load(&consent.params)
-            && !view.consents(ask).any(|earlier| earlier.at < served.at)
+    let refreshed = view.during(ask).any(|other| {
+        other.at > served.at && matches!(other.method.as_str(), "skills/get" | "skills/list")
     });
+    let later = !refreshed
+        && view.consents(ask).any(|consent| {
+            consent.at > served.at
+                && asks_to_load(&consent.params)
+                && !view.consents(ask).any(|earlier| earlier.at < served.at)
+        });
     if later {
         return Some("before the user had approved the load".to_owned());
     }
-    (!uri.ends_with("/SKILL.md") || nested_below(ask, uri))
-        .then(|| "together with SKILL.md".to_owned())
+    let other = super::view::target(ask).is_some_and(|(_, skill)| skill != uri);
+    (!uri.ends_with("/SKILL.md") || other).then(|| "together with SKILL.md".to_owned())
 }
 
-/// Whether a SKILL.md is that of a skill inside the one that is loaded.
-fn nested_below(ask: &Ask, uri: &str) -> bool {
-    member(&ask.params, "uri").is_some_and(|skill| skill != uri && inside(skill, uri))
+/// Whether a read is for the file that a call is about, or for the SKILL.md of the skill that it acts
+/// on.
+fn is_meant(ask: &Ask, uri: &str) -> bool {
+    let asked = member(&ask.params, "uri");
+    let result = super::view::result(ask).and_then(|result| member(result, "uri"));
+    let skill = acting_on(ask).map(|(_, skill)| skill);
+    let named = [asked, result, skill].into_iter().flatten();
+    let reference =
+        member(&ask.params, "reference").is_some_and(|reference| uri.ends_with(reference));
+    let same = |named: &str| named == uri || crate::model::uri::equivalent(named, uri);
+    reference || named.into_iter().any(same)
 }
 
 fn asks_to_load(params: &serde_json::Value) -> bool {

@@ -1,9 +1,12 @@
 //! What hosts do with content that is not what its entry promises. Section "Integrity and
 //! Verification".
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::super::Check;
+use super::tokens::{contents, tokens, tokens_of};
 use super::view::{Outcome, Use, View, bytes, item, member, outcome, place};
 use crate::checks::entries::size_of;
 use crate::model::frontmatter::{self, Kind};
@@ -87,6 +90,20 @@ impl Fetched<'_> {
         (listed != digest).then(|| (listed.to_owned(), digest))
     }
 
+    /// Whether content that was refused reached the context: words of it that the host handed over at
+    /// no other time.
+    fn leaked(&self, view: &View<'_>) -> bool {
+        let sent: BTreeSet<String> = contents(self.served).flat_map(tokens).collect();
+        let elsewhere = view.scene.asks.iter().any(|ask| match outcome(ask) {
+            Outcome::Ok(result) => !tokens_of(result).is_disjoint(&sent),
+            _ => false,
+        });
+        !elsewhere
+            && view.results("context").any(|(context, result)| {
+                context.from > self.used.ask.to && !tokens(result.to_string()).is_disjoint(&sent)
+            })
+    }
+
     /// Counts what came of content that must not be used.
     pub(super) fn refused(
         &self,
@@ -96,6 +113,11 @@ impl Fetched<'_> {
         actual: impl Into<String>,
     ) {
         match self.used.outcome {
+            Outcome::Refused { .. } if self.leaked(view) => {
+                let text = "it was refused, and stands in the context all the same";
+                judgement.violated(place(self.used.ask), self.used.uri, expected, text);
+                judgement.because("content");
+            }
             Outcome::Ok(_) if view.used(self.used.outcome, self.served) => {
                 judgement.violated(place(self.used.ask), self.used.uri, expected, actual);
                 judgement.because("content");

@@ -8,7 +8,10 @@ use serde_json::Value;
 use super::super::Check;
 use super::identity::LABEL;
 use super::integrity::{DIGEST, fetched};
-use super::view::{Outcome, View, at, inside, item, member, outcome, place, shown_in_directory};
+use super::view::{
+    Outcome, Source, View, at, inside, item, member, outcome, place, shown_in_directory, sources,
+};
+use crate::checks::entries::{is_digest, size_of};
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 
@@ -32,6 +35,9 @@ fn unlisted_read(view: &View<'_>, judgement: &mut Judgement) {
         if !inside(used.skill, used.uri) || shown_in_directory(view, used.uri, used.ask.from) {
             continue;
         }
+        if !view.loaded(used.server, used.skill, used.ask.from) {
+            continue;
+        }
         let lists = |frame: usize| {
             let entry = view.held(used.server, used.skill, frame)?;
             entry.get("resources")?.as_array()?;
@@ -40,11 +46,15 @@ fn unlisted_read(view: &View<'_>, judgement: &mut Judgement) {
         if lists(used.ask.from) != Some(false) {
             continue;
         }
+        // However the host spells what it asks for.
+        let lacks = |frame: usize, uri: &str| {
+            let entry = view.held(used.server, used.skill, frame);
+            inside(used.skill, uri) && entry.is_some_and(|entry| item(entry, uri).is_none())
+        };
         let asked = view.during(used.ask).find(|served| {
             served.method == "resources/read"
                 && served.server == used.server
-                && member(&served.params, "uri") == Some(used.uri)
-                && lists(served.at) == Some(false)
+                && member(&served.params, "uri").is_some_and(|uri| lacks(served.at, uri))
         });
         if let Some(served) = asked {
             judgement.violated(
@@ -94,7 +104,13 @@ fn questionable(entry: &Value) -> bool {
         .flatten()
         .filter_map(|item| member(item, "uri"));
     let skill = member(entry, "uri").unwrap_or_default();
-    invalid(entry).is_some() || uris.any(|uri| misplaced(entry, skill, uri).is_some())
+    let malformed = |item: &Value| {
+        member(item, "digest").is_none_or(|digest| !is_digest(digest))
+            || item.get("size").and_then(size_of).is_none()
+    };
+    invalid(entry).is_some()
+        || items.into_iter().flatten().any(malformed)
+        || uris.any(|uri| misplaced(entry, skill, uri).is_some())
 }
 
 /// An invalid entry is not loaded, and what its manifest may not list is not taken for a file of the
@@ -109,7 +125,13 @@ fn invalid_entry(view: &View<'_>, judgement: &mut Judgement) {
             _ => misplaced(entry, used.skill, used.uri),
         };
         let Some(why) = why else { continue };
-        let outside = used.ask.verb == "read" && !inside(used.skill, used.uri);
+        let is_read = used.ask.verb == "read";
+        let outside = is_read && !inside(used.skill, used.uri);
+        // To a host that does not act on the skill it is a resource like any other.
+        let verified = matches!(used.outcome, Outcome::Ok(result) if result.get("verified") == Some(&Value::Bool(true)));
+        if is_read && !verified && !view.loaded(used.server, used.skill, used.ask.from) {
+            continue;
+        }
         match used.outcome {
             // A file outside is an ordinary resource of the server, which may be read as such.
             Outcome::Ok(result) if outside => {
@@ -200,6 +222,14 @@ fn invalid_isolated(view: &View<'_>, judgement: &mut Judgement) {
 fn acting_window(view: &View<'_>, judgement: &mut Judgement) {
     for (ask, acting) in view.results("acting") {
         for (server, uri) in open_windows(view, ask) {
+            // A host may take SKILL.md out of the context by itself.
+            let seen = view.last("context", ask.from).is_some_and(|(_, context)| {
+                let sources = sources(view, &context.to_string());
+                sources.contains(&Source { server, uri })
+            });
+            if !seen {
+                continue;
+            }
             let skills = acting.get("skills").and_then(Value::as_array);
             let there = skills.into_iter().flatten().any(|skill| {
                 member(skill, "server") == Some(server) && member(skill, "uri") == Some(uri)
@@ -304,11 +334,18 @@ fn recovery(view: &View<'_>, judgement: &mut Judgement) {
             } else if failed > 0 && matches!(served.method.as_str(), "skills/get" | "skills/list") {
                 failed = 0;
                 judgement.holds();
-            } else if failed > 0 && !same && wrong.is_none() {
+            } else if failed > 0
+                && !same
+                && wrong.is_none()
+                && matches!(
+                    served.method.as_str(),
+                    "resources/read" | "resources/directory/read"
+                )
+            {
                 wrong = Some(served);
             }
-            // One repeated read is tolerated.
-            if failed > 2 && wrong.is_none() {
+            // A read may be repeated, in case it was cut short on the way.
+            if failed > 3 && wrong.is_none() {
                 wrong = Some(served);
             }
         }

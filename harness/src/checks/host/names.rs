@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use super::super::Check;
 use super::identity::LABEL;
-use super::tokens::{text_of, tokens_of};
+use super::tokens::text_of;
 use super::view::{
-    Outcome, View, asks_for, member, name_of, offered, offers, outcome, place, sources,
+    Outcome, View, asks_for, member, name_of, offered, offers, origin_of, outcome, place, sources,
 };
+use crate::model::uri;
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 
@@ -151,46 +152,55 @@ fn owner<'a>(view: &View<'a>, handle: &str, before: usize) -> Option<(Option<&'a
     }
 }
 
-/// A name that several skills bear leads to the one that is shown under it, or to none without a
-/// question.
+/// A name that several skills bear leads to the one that is shown under it, to a local one, or to none
+/// without a question.
 fn not_silent(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, name: &str) {
-    match outcome(ask) {
-        Outcome::Ok(result) => {
-            let got = (
-                member(result, "server"),
-                member(result, "uri").unwrap_or_default(),
-            );
-            match owner(view, name, ask.from) {
-                Some((None, _)) if got.0.is_none() && tokens_of(result).is_empty() => {
-                    judgement.holds()
-                }
-                Some(owner) if owner == got => judgement.holds(),
-                Some((server, _)) => judgement.violated(
-                    place(ask),
-                    name,
-                    format!(
-                        "the skill of {} that is shown under this name",
-                        server.unwrap_or("the host itself")
-                    ),
-                    format!("that of {}", got.0.unwrap_or("the host itself")),
-                ),
-                None if view
-                    .consents(ask)
-                    .any(|consent| asks_for(consent, &["choose"])) =>
-                {
-                    judgement.holds()
-                }
-                None => judgement.violated(
-                    place(ask),
-                    name,
-                    "no silent choice between skills that share a name",
-                    format!("that of {} was loaded", got.0.unwrap_or("the host itself")),
-                ),
-            }
-        }
-        Outcome::Refused { .. } if view.witnessed() => judgement.holds(),
-        _ => {}
+    let result = match outcome(ask) {
+        Outcome::Ok(result) => result,
+        Outcome::Refused { .. } if view.witnessed() => return judgement.holds(),
+        _ => return,
+    };
+    let server = match origin_of(view, result) {
+        Some(Some(server)) => server,
+        // Nothing forbids a local skill to keep the name that it has.
+        Some(None) => return judgement.holds(),
+        None => return,
+    };
+    let sources = sources(view, &text_of(result));
+    let uri = member(result, "uri").or_else(|| sources.first().map(|source| source.uri));
+    let uri = uri.unwrap_or_default();
+    let same = |other: &str| other == uri || uri::equivalent(other, uri);
+    match owner(view, name, ask.from) {
+        Some((Some(owner), shown)) if owner == server && same(shown) => judgement.holds(),
+        Some((owner, _)) => judgement.violated(
+            place(ask),
+            name,
+            format!(
+                "the skill of {} that is shown under this name",
+                owner.unwrap_or("the host itself")
+            ),
+            format!("that of {server}"),
+        ),
+        None if was_asked(view, ask, name) => judgement.holds(),
+        None => judgement.violated(
+            place(ask),
+            name,
+            "no silent choice between skills that share a name",
+            format!("that of {server} was loaded"),
+        ),
     }
+}
+
+/// Whether the user was asked which of the skills of a name is meant.
+fn was_asked(view: &View<'_>, ask: &Ask, name: &str) -> bool {
+    let candidates = candidates(view, ask, name);
+    view.consents(ask).any(|consent| {
+        let text = consent.params.to_string();
+        let names = |(server, uri): &(Option<&str>, &str)| {
+            server.is_none_or(|server| text.contains(server)) || text.contains(uri)
+        };
+        asks_for(consent, &["choose"]) || consent.allowed && candidates.iter().all(names)
+    })
 }
 
 /// A skill never takes the place of another origin's skill of its name.
@@ -249,7 +259,7 @@ fn no_shadow(view: &View<'_>, judgement: &mut Judgement) {
     }
     for ask in view.asks("load") {
         if let (Some(server), Outcome::Ok(result)) = (member(&ask.params, "server"), outcome(ask)) {
-            let foreign = member(result, "server") != Some(server) && tokens_of(result).is_empty();
+            let foreign = origin_of(view, result) == Some(None);
             let local = view.results("install_local").next().is_some();
             if local && foreign {
                 judgement.violated(

@@ -60,7 +60,20 @@ fn cross_origin(view: &View<'_>, judgement: &mut Judgement) {
             .during(ask)
             .find(|served| served.method == "resources/read" && served.server == server);
         let Some(served) = read else {
-            if matches!(outcome(ask), Outcome::Refused { .. }) && view.witnessed() {
+            // Also out of a cache: each read is approved anew.
+            if let Outcome::Ok(result) = outcome(ask)
+                && sources(view, &text_of(result))
+                    .iter()
+                    .any(|source| source.server == server)
+                && view.consents(ask).next().is_none()
+            {
+                judgement.violated(
+                    super::view::place(ask),
+                    uri,
+                    format!("a question to the user before a read on {server}"),
+                    "its content was handed over without a question in this call",
+                );
+            } else if matches!(outcome(ask), Outcome::Refused { .. }) && view.witnessed() {
                 judgement.holds();
             }
             continue;

@@ -479,18 +479,54 @@ impl<'a> View<'a> {
 
     /// Whether a skill was loaded before a frame.
     pub fn loaded(&self, server: &str, uri: &str, before: usize) -> bool {
-        self.asks("load")
-            .filter(|ask| ask.to <= before)
-            .any(|ask| matches!(outcome(ask), Outcome::Ok(_)) && target(ask) == Some((server, uri)))
+        let ok = |ask: &Ask| ask.to <= before && matches!(outcome(ask), Outcome::Ok(_));
+        let loaded = self
+            .asks("load")
+            .any(|ask| ok(ask) && target(ask) == Some((server, uri)));
+        // A read that is routed into the loading path, with the consent that belongs to it.
+        loaded
+            || self.scene.asks.iter().any(|ask| {
+                matches!(ask.verb.as_str(), "read" | "read_resource")
+                    && ok(ask)
+                    && member(&ask.params, "uri") == Some(uri)
+                    && self.consents(ask).any(|consent| {
+                        consent.allowed
+                            && asks_for(consent, LOADS)
+                            && asks_about(consent, server, uri)
+                    })
+            })
     }
 }
 
-/// The kinds of questions that let a skill be loaded.
-pub const LOADS: &[&str] = &["load", "nested", "changed", "server"];
+/// The kinds of questions about one skill that let it be loaded. A question about a server as a
+/// whole is none: it is not bound to content, and says nothing of single skills.
+pub const LOADS: &[&str] = &["load", "nested", "changed"];
 
 /// Whether a `list` result offers a skill.
 pub fn offers(list: &Value, server: &str, uri: &str) -> bool {
     offered(list)
         .iter()
         .any(|(other, skill, _)| *other == Some(server) && *skill == uri)
+}
+
+/// Whether the user was asked before a frame to trust a server as a whole, and agreed.
+pub fn trusts(view: &View<'_>, server: &str, before: usize) -> bool {
+    view.scene.consents.iter().any(|consent| {
+        consent.at < before
+            && consent.allowed
+            && asks_for(consent, &["server"])
+            && member(&consent.params, "server") == Some(server)
+    })
+}
+
+/// Where the content of a load is from, as far as can be told: none for a local skill.
+pub fn origin_of<'a>(view: &View<'a>, result: &'a Value) -> Option<Option<&'a str>> {
+    match result.get("server") {
+        Some(Value::Null) => Some(None),
+        Some(Value::String(label)) => Some(Some(label)),
+        // Left out, which adapters may do: the content tells.
+        _ => sources(view, &super::tokens::text_of(result))
+            .first()
+            .map(|source| Some(source.server)),
+    }
 }

@@ -48,10 +48,6 @@ pub(super) const FAULTS: &[Fault] = &[
         "keeps the approval to execute when a skill has changed",
     ),
     Fault::host(
-        "sep-2640-host-content-bound-approval/order",
-        "revokes approvals when only the order of the files has changed",
-    ),
-    Fault::host(
         "sep-2640-host-cross-origin-read-approval",
         "reads from another server without asking",
     ),
