@@ -75,7 +75,7 @@ pub(super) fn prepare(args: &HostArgs) -> Result<Prepared, String> {
     }
     let (target, description, mut words) = target(args)?;
     let checks = args.judging.checks(Side::Host)?;
-    let mut scripts: Vec<Script> = if args.judging.filter.is_empty() {
+    let mut scripts: Vec<Script> = if !args.judging.is_partial() {
         scenario::scripts().to_vec()
     } else {
         let needed = |script: &&Script| exercises(script, &checks);

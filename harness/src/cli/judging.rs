@@ -13,6 +13,7 @@ use crate::baseline::Baseline;
 use crate::checks::{self, Check};
 use crate::event::{Event, Report, TargetDescription};
 use crate::exit::Exit;
+use crate::fuzz::Partition;
 use crate::host_run::{self, HostPlan};
 use crate::outcome::{Replay, Rules, redact};
 use crate::report::terminal::Terminal;
@@ -31,6 +32,9 @@ pub struct Judging {
     /// Only checks whose id matches GLOB (repeatable); plays just the scenarios that they need.
     #[arg(long, value_name = "GLOB", value_parser = parse_glob)]
     pub filter: Vec<GlobMatcher>,
+    /// Only one of N parts of the checks, e.g. 2/4, so that several machines share a run.
+    #[arg(long, value_name = "I/N", default_value = "1/1")]
+    pub partition: Partition,
     /// Play the scenario in FILE as well (repeatable).
     #[arg(long, value_name = "FILE")]
     scenario: Vec<PathBuf>,
@@ -201,7 +205,17 @@ impl Judging {
         if checks.is_empty() {
             return Err("no check matches --filter; `list checks` has their ids".into());
         }
-        Ok(checks)
+        let part = |(number, check)| self.partition.has(number).then_some(check);
+        let part: Vec<&'static Check> = (0..).zip(checks).filter_map(part).collect();
+        if part.is_empty() {
+            return Err("no check is left for this part; choose fewer parts".into());
+        }
+        Ok(part)
+    }
+
+    /// Whether only some checks are judged, and only scenarios for these have to be played.
+    pub fn is_partial(&self) -> bool {
+        !self.filter.is_empty() || self.partition.count > 1
     }
 
     /// Names and texts of the files of `--scenario`.

@@ -158,7 +158,7 @@ pub(super) fn prepare(args: &ServerArgs) -> Result<Prepared, String> {
         }
     }
     let checks = args.judging.checks(Side::Server)?;
-    let mut scenarios = if args.judging.filter.is_empty() {
+    let mut scenarios = if !args.judging.is_partial() {
         scenario::built_in().iter().collect()
     } else {
         needed(&checks)

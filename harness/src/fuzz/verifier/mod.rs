@@ -44,6 +44,12 @@ pub async fn run(spec: &TargetSpec, bounds: &Bounds, progress: &Arc<Progress>) -
             lost = Some(error);
         }
     }
+    if lost.is_some() {
+        return Outcome {
+            findings: Vec::new(),
+            lost,
+        };
+    }
     let found = stream::iter(candidates.take())
         .map(|(_, number)| shrink(spec, bounds, number))
         .buffer_unordered(bounds.jobs.max(1))
