@@ -100,7 +100,19 @@ fn not_needed(view: &View<'_>, ask: &Ask, served: &Served, uri: &str) -> Option<
     if later {
         return Some("before the user had approved the load".to_owned());
     }
-    let other = super::view::target(ask).is_some_and(|(_, skill)| skill != uri);
+    // The SKILL.md of the entry that was answered in its place: whether that may be taken is another
+    // check's.
+    let answered = view.during(ask).any(|earlier| {
+        earlier.at < served.at
+            && earlier.method == "skills/get"
+            && member(&earlier.params, "uri") == member(&ask.params, "uri")
+            && earlier
+                .result
+                .as_ref()
+                .and_then(|result| member(result.get("skill")?, "uri"))
+                == Some(uri)
+    });
+    let other = !answered && super::view::target(ask).is_some_and(|(_, skill)| skill != uri);
     (!uri.ends_with("/SKILL.md") || other).then(|| "together with SKILL.md".to_owned())
 }
 
