@@ -82,12 +82,8 @@ pub fn frontmatter_compare(data: &[u8]) {
         Value::Object(members.collect())
     };
     assert_eq!(yaml::compare(&document, &json(usize::MAX)), [], "{text}");
-    for at in 0..fields.len() {
+    for (at, field) in fields.iter().enumerate() {
         let found = yaml::compare(&document, &json(at));
-        assert!(
-            !found.is_empty(),
-            "{} is not missed: {text}",
-            fields[at].key
-        );
+        assert!(!found.is_empty(), "{} is not missed: {text}", field.key);
     }
 }
