@@ -166,7 +166,9 @@ fn durable_origin(view: &View<'_>, judgement: &mut Judgement) {
                 sources(view, &context.to_string()).contains(&Source { server, uri })
             })
         });
-        if !seen || declined(view, ask) || trusted(view, ask) {
+        // A refusal that was passed over, and trust in a server, are judged apart.
+        let apart = declined(view, ask) || trusted(view, ask);
+        if !seen || ran(ask) == Some(true) && apart {
             continue;
         }
         judge_run(

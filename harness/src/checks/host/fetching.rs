@@ -104,9 +104,22 @@ fn not_needed(view: &View<'_>, ask: &Ask, served: &Served, uri: &str) -> Option<
     if later {
         return Some("before the user had approved the load".to_owned());
     }
+    // The SKILL.md of the entry that was answered in its place: whether that may be taken is another
+    // check's.
+    let answered = view.during(ask).any(|earlier| {
+        earlier.at < served.at
+            && earlier.method == "skills/get"
+            && member(&earlier.params, "uri") == member(&ask.params, "uri")
+            && earlier
+                .result
+                .as_ref()
+                .and_then(|result| member(result.get("skill")?, "uri"))
+                == Some(uri)
+    });
     // A host that reads another skill's file instead of the one that is meant does something else wrong.
-    let other = super::view::target(ask)
-        .is_some_and(|(_, skill)| skill != uri && fetches(view, ask, |other| other == skill));
+    let other = !answered
+        && super::view::target(ask)
+            .is_some_and(|(_, skill)| skill != uri && fetches(view, ask, |other| other == skill));
     (!uri.ends_with("/SKILL.md") || other).then(|| "together with SKILL.md".to_owned())
 }
 
