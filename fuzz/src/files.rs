@@ -18,10 +18,11 @@ pub fn baseline(data: &[u8]) {
     }
 }
 
-/// The number of a text's last line, as YAML counts lines.
+/// The number of the line behind a text's last one, as YAML counts lines: what is missing at the
+/// end is missing there.
 fn lines(text: &str) -> usize {
     let is_break = |c: &char| matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    text.chars().filter(is_break).count() + 1
+    text.chars().filter(is_break).count() + 2
 }
 
 /// A scenario is read, or the error names a line of the file.
