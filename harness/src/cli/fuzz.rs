@@ -333,6 +333,17 @@ fn finish(
         };
         describe(&mut text, finding, file.as_deref(), &target.words);
     }
+    if outcome.gone > 0 {
+        let gone = crate::report::text::plural(outcome.gone, "kind of wrong answer");
+        let _ = writeln!(text, "  {gone} did not come again, and is not counted");
+    }
+    if let Some(last) = outcome.last {
+        let last = thousands(last);
+        let _ = writeln!(
+            text,
+            "  ended behind case {last}: the target ended too often"
+        );
+    }
     if let Some(lost) = &outcome.lost {
         eprintln!("error: {}", escape(&lost.message));
         for line in lost.stderr.lines() {

@@ -10,7 +10,7 @@ use super::judging::{parse_duration, run_until_interrupted};
 use super::list::print;
 use crate::exit::Exit;
 use crate::fuzz::saved::{self, Saved};
-use crate::fuzz::verifier::{Observed, probe};
+use crate::fuzz::verifier::{Observed, observe};
 use crate::fuzz::{host, server};
 use crate::report::{escape, text::plural};
 use crate::target::{TargetError, TargetSpec};
@@ -153,7 +153,7 @@ fn play(args: &ReplayArgs, saved: &Saved) -> Result<Result<Again, Exit>, TargetE
         Ok(line) => line,
         Err(message) => return Ok(Err(usage(message))),
     };
-    match run_until_interrupted(probe(&spec, &[line], args.timeout)) {
+    match run_until_interrupted(observe(&spec, &[line], args.timeout)) {
         Err(exit) => Ok(Err(exit)),
         Ok(Err(error)) => Err(error),
         Ok(Ok(answers)) => {

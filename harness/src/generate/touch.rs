@@ -168,7 +168,8 @@ impl Touch {
                 let (yaml, json) = DIFFERENT[usize::from(*pair) % DIFFERENT.len()];
                 return format!("{yaml:?} given as {}", json.unwrap_or("nothing"));
             }
-            Touch::Outside { uri } | Touch::Unlisted { uri } => return uri.pattern().to_owned(),
+            Touch::Outside { uri } => return uri.leading(Leads::Outside).pattern().to_owned(),
+            Touch::Unlisted { uri } => return uri.leading(Leads::Within).pattern().to_owned(),
             Touch::Resources { form } => {
                 return resources_form(*form).unwrap_or("no member").to_owned();
             }

@@ -3,6 +3,7 @@
 mod bulk;
 mod line;
 mod probe;
+mod shrink;
 mod write;
 
 use std::collections::BTreeMap;
@@ -13,12 +14,12 @@ use futures::{StreamExt, stream};
 use super::candidates::Candidates;
 use super::{Bounds, Finding, Numbers, Outcome, Progress};
 use crate::generate::case::{Case, CasePlan, Expected, Kind};
-use crate::generate::shrink::simpler;
 use crate::generate::{Rule, seed};
 use crate::target::{TargetError, TargetSpec};
 
 pub use line::{Observed, read as read_answer};
-pub use probe::probe;
+pub use probe::observe;
+pub use shrink::{Small, smallest};
 
 /// The rule by which an answer is wrong that is no verdict.
 pub const ANSWER: &str = "verifier-answer";
@@ -44,30 +45,34 @@ pub async fn run(spec: &TargetSpec, bounds: &Bounds, progress: &Arc<Progress>) -
             lost = Some(error);
         }
     }
-    if lost.is_some() {
-        return Outcome {
-            findings: Vec::new(),
-            lost,
-        };
-    }
-    let found = stream::iter(candidates.take())
+    // What was played behind the last case of the run is left out: who plays how far depends on
+    // how quick the jobs were.
+    let mut found = candidates.take();
+    found.retain(|(_, number)| numbers.has(*number));
+    let small = stream::iter(found)
         .map(|(_, number)| shrink(spec, bounds, number))
         .buffer_unordered(bounds.jobs.max(1))
-        .filter_map(|finding| async { finding })
-        .collect::<Vec<Finding>>()
+        .collect::<Vec<Option<Finding>>>()
         .await;
+    let mut outcome = Outcome {
+        lost,
+        last: numbers.stopped_at(),
+        ..Outcome::default()
+    };
     let mut apart: BTreeMap<(String, String), Finding> = BTreeMap::new();
-    for finding in found {
+    for finding in small {
+        let Some(finding) = finding else {
+            outcome.gone += 1;
+            continue;
+        };
         let key = (finding.rule.clone(), finding.fingerprint());
         match apart.get(&key) {
             Some(known) if known.number <= finding.number => {}
             _ => drop(apart.insert(key, finding)),
         }
     }
-    Outcome {
-        findings: apart.into_values().collect(),
-        lost,
-    }
+    outcome.findings = apart.into_values().collect();
+    outcome
 }
 
 /// The kind of a wrong answer, by which cases are sorted before they are made small, and how many
@@ -84,61 +89,30 @@ fn kind(plan: &CasePlan, case: &Case, observed: &Observed) -> (String, usize) {
     }
 }
 
-/// Makes a case small by playing smaller ones, and says what is wrong with the answer to it.
-/// Nothing when the wrong answer does not come again.
-async fn shrink(spec: &TargetSpec, bounds: &Bounds, number: u64) -> Option<Finding> {
-    let mut plan: CasePlan = seed::plan(bounds.seed, number);
-    let mut case = plan.build();
-    let mut observed: Option<Observed> = None;
-    let mut candidates = vec![plan.clone()];
-    let rules = case.rules.clone();
-    while !candidates.is_empty() {
-        let built: Vec<Case> = candidates.iter().map(CasePlan::build).collect();
-        let lines: Vec<String> = built.iter().map(line_of).collect();
-        let answers = probe(spec, &lines, bounds.timeout).await.ok()?;
-        let wrong = (0..built.len()).find(|at| {
-            answers.get(*at).is_some_and(|answer| {
-                let alike = observed
-                    .as_ref()
-                    .is_none_or(|known| is_alike(known, answer));
-                alike && is_wrong(&built[*at], answer)
-            })
-        });
-        let Some(at) = wrong else { break };
-        plan = candidates.swap_remove(at);
-        case = built[at].clone();
-        observed = Some(answers[at].clone());
-        let keeps = |other: &CasePlan| {
-            let built = other.build();
-            built.expected == case.expected
-                && (built.rules.is_empty() == rules.is_empty())
-                && built.rules.iter().all(|rule| rules.contains(rule))
-        };
-        candidates = simpler(&plan).into_iter().filter(keeps).collect();
-    }
-    Some(finding(&plan, &case, &observed?, number))
-}
-
-fn is_alike(one: &Observed, other: &Observed) -> bool {
-    std::mem::discriminant(one) == std::mem::discriminant(other)
-}
-
-fn is_wrong(case: &Case, observed: &Observed) -> bool {
+/// Whether that is a wrong answer to a case of which this is expected.
+fn is_wrong(expected: Expected, observed: &Observed) -> bool {
     match observed {
-        Observed::Accept => !case.agrees(true),
-        Observed::Reject(_) => !case.agrees(false),
+        Observed::Accept => expected == Expected::Reject,
+        Observed::Reject(_) => expected == Expected::Accept,
         Observed::Unknown => false,
         _ => true,
     }
 }
 
-fn line_of(case: &Case) -> String {
-    let mut line = String::new();
-    case.write(0, &mut line);
-    line
+/// Makes a case small, and says what is wrong with the answer to it. Nothing when the wrong answer
+/// does not come again.
+async fn shrink(spec: &TargetSpec, bounds: &Bounds, number: u64) -> Option<Finding> {
+    let plan = seed::plan(bounds.seed, number);
+    let ask = async |lines: &[String]| observe(spec, lines, bounds.timeout).await.ok();
+    Some(finding(&smallest(plan, ask).await?, number))
 }
 
-fn finding(plan: &CasePlan, case: &Case, observed: &Observed, number: u64) -> Finding {
+fn finding(small: &Small, number: u64) -> Finding {
+    let Small {
+        plan,
+        case,
+        observed,
+    } = small;
     let verdict = matches!(observed, Observed::Accept | Observed::Reject(_));
     let rule = case.rule();
     let about = match case.expected {
