@@ -166,6 +166,7 @@ fn play(argv: Vec<String>, cases: u64) -> Outcome {
         jobs: 2,
         partition: Partition::default(),
         timeout: Duration::from_secs(20),
+        stop: Arc::default(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -2,6 +2,15 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::spec::Spec;
+use crate::verdict::Severity;
+
+/// What it amounts to when this check finds something.
+pub fn severity(check: &str) -> Severity {
+    let spec = Spec::get().check(check);
+    spec.map_or(Severity::Fail, |spec| spec.severity)
+}
+
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -9,6 +18,8 @@ pub struct Finding {
     pub rule: String,
     /// The check that tells more of it.
     pub check: String,
+    /// What it amounts to.
+    pub severity: Severity,
     /// The rule in a sentence.
     pub sentence: String,
     /// What was done, in words that stay the same from run to run.

@@ -13,8 +13,8 @@ pub mod verifier;
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub use finding::Finding;
@@ -34,6 +34,8 @@ pub struct Bounds {
     pub partition: Partition,
     /// How long the target may be silent.
     pub timeout: Duration,
+    /// Set when no further case is to be played.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// One of several parts that a run is split into: those whose number leaves this rest.
@@ -82,6 +84,8 @@ pub struct Progress {
     pub judged: AtomicU64,
     /// Wrong answers so far, before they are told apart.
     pub wrong: AtomicU64,
+    /// Wrong answers that are still to be made small, once everything was played.
+    pub large: AtomicU64,
     /// When it began.
     pub begun: Instant,
 }
@@ -92,6 +96,7 @@ impl Default for Progress {
             played: AtomicU64::new(0),
             judged: AtomicU64::new(0),
             wrong: AtomicU64::new(0),
+            large: AtomicU64::new(0),
             begun: Instant::now(),
         }
     }
@@ -118,6 +123,7 @@ pub struct Numbers {
     next: AtomicU64,
     end: AtomicU64,
     until: Option<Instant>,
+    stop: Arc<AtomicBool>,
     partition: Partition,
     /// Cases at which the target ended or hung, and how much of [`BREAKS`] each takes up.
     breaks: Mutex<BTreeMap<u64, usize>>,
@@ -135,6 +141,7 @@ impl Numbers {
             next: AtomicU64::new(0),
             end: AtomicU64::new(bounds.cases),
             until: bounds.max_time.map(|time| Instant::now() + time),
+            stop: Arc::clone(&bounds.stop),
             partition: bounds.partition,
             breaks: Mutex::default(),
         }
@@ -173,10 +180,15 @@ impl Numbers {
         (breaks.values().sum::<usize>() >= BREAKS).then_some(last)
     }
 
+    /// Whether time is up, or nobody wants to go on.
+    pub fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until) || self.stop.load(Ordering::Relaxed)
+    }
+
     /// The next block; empty when none is left.
     pub fn block(&self) -> Vec<u64> {
         loop {
-            if self.until.is_some_and(|until| Instant::now() >= until) {
+            if self.is_over() {
                 return Vec::new();
             }
             let first = self.next.fetch_add(BLOCK, Ordering::Relaxed);
@@ -202,6 +214,8 @@ pub struct Outcome {
     pub lost: Option<crate::target::TargetError>,
     /// Kinds of wrong answers that did not come again when they were to be made small.
     pub gone: usize,
+    /// Kinds of wrong answers that were left out, because there are so many by the same rule.
+    pub left: usize,
     /// The case behind which the run ended, because the target ended too often.
     pub last: Option<u64>,
 }
@@ -232,6 +246,7 @@ mod tests {
             jobs: 1,
             partition,
             timeout: Duration::from_secs(1),
+            stop: Arc::default(),
         }
     }
 

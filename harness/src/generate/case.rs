@@ -51,10 +51,16 @@ impl<'a> Arbitrary<'a> for CasePlan {
             920..970 => Kind::Several(vec![Touch::arbitrary(u)?, Touch::arbitrary(u)?]),
             _ => Kind::Disputed(Disputed::arbitrary(u)?),
         };
+        let plain = u8::arbitrary(u)? >= 16;
+        let rotation = u8::arbitrary(u)?;
+        let mut skill = SkillPlan::arbitrary(u)?;
+        if plain && matches!(kind, Kind::Valid | Kind::AtTheLimit) {
+            skill.frontmatter.make_plain();
+        }
         Ok(Self {
             kind,
-            rotation: u8::arbitrary(u)?,
-            skill: SkillPlan::arbitrary(u)?,
+            skill,
+            rotation,
         })
     }
 }
@@ -134,6 +140,8 @@ impl CasePlan {
         }
         if !rules.is_empty() {
             expected = Expected::Reject;
+        } else if !self.skill.frontmatter.is_plain() {
+            expected = Expected::Either;
         }
         let count = draft.files.len();
         if count > 0 {

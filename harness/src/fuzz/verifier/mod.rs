@@ -8,14 +8,16 @@ mod write;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::{StreamExt, stream};
 
-use super::candidates::Candidates;
+use super::candidates::{self, Candidates};
 use super::{Bounds, Finding, Numbers, Outcome, Progress};
 use crate::generate::case::{Case, CasePlan, Expected, Kind};
 use crate::generate::{Rule, seed};
 use crate::target::{TargetError, TargetSpec};
+use crate::verdict::Severity;
 
 pub use line::{Observed, read as read_answer};
 pub use probe::observe;
@@ -47,16 +49,21 @@ pub async fn run(spec: &TargetSpec, bounds: &Bounds, progress: &Arc<Progress>) -
     }
     // What was played behind the last case of the run is left out: who plays how far depends on
     // how quick the jobs were.
-    let mut found = candidates.take();
-    found.retain(|(_, number)| numbers.has(*number));
-    let small = stream::iter(found)
+    let chosen = candidates.choose(|number| numbers.has(number));
+    let large = chosen.cases.len() as u64;
+    progress.large.store(large, Ordering::Relaxed);
+    let small = stream::iter(chosen.cases)
         .map(|(_, number)| shrink(spec, bounds, number))
         .buffer_unordered(bounds.jobs.max(1))
+        .inspect(|_| {
+            progress.large.fetch_sub(1, Ordering::Relaxed);
+        })
         .collect::<Vec<Option<Finding>>>()
         .await;
     let mut outcome = Outcome {
         lost,
         last: numbers.stopped_at(),
+        left: chosen.left,
         ..Outcome::default()
     };
     let mut apart: BTreeMap<(String, String), Finding> = BTreeMap::new();
@@ -77,15 +84,20 @@ pub async fn run(spec: &TargetSpec, bounds: &Bounds, progress: &Arc<Progress>) -
 
 /// The kind of a wrong answer, by which cases are sorted before they are made small, and how many
 /// of the kind are worth it.
-fn kind(plan: &CasePlan, case: &Case, observed: &Observed) -> (String, usize) {
+fn kind(plan: &CasePlan, case: &Case, observed: &Observed) -> (candidates::Kind, usize) {
+    let kind = |rule: &str, about: &str| candidates::Kind {
+        rule: rule.to_owned(),
+        about: about.to_owned(),
+    };
     match (observed, &plan.kind) {
         (Observed::Accept | Observed::Reject(_), Kind::One(_))
             if case.expected == Expected::Reject =>
         {
-            (format!("{} {}", case.rule(), case.about), 1)
+            (kind(case.rule().id(), &case.about), 1)
         }
-        (Observed::Accept | Observed::Reject(_), _) => (case.rule().id().to_owned(), 12),
-        (other, _) => (format!("{ANSWER} {}", other.word()), 4),
+        (Observed::Accept | Observed::Reject(_), _) => (kind(case.rule().id(), ""), 12),
+        (Observed::Hang, _) => (kind(ANSWER, observed.word()), 1),
+        (other, _) => (kind(ANSWER, other.word()), 4),
     }
 }
 
@@ -132,6 +144,7 @@ fn finding(small: &Small, number: u64) -> Finding {
             Rule::Entry.check()
         }
         .to_owned(),
+        severity: Severity::Fail,
         sentence: sentence.to_owned(),
         about,
         expected: if verdict {
