@@ -154,6 +154,10 @@ fn fuzz(fault: Option<&str>, cases: u64) -> Outcome {
 }
 
 fn play(argv: Vec<String>, cases: u64) -> Outcome {
+    play_within(argv, cases, Duration::from_secs(20))
+}
+
+fn play_within(argv: Vec<String>, cases: u64, timeout: Duration) -> Outcome {
     let spec = TargetSpec::Command {
         argv,
         cwd: None,
@@ -165,7 +169,7 @@ fn play(argv: Vec<String>, cases: u64) -> Outcome {
         seed: 1,
         jobs: 2,
         partition: Partition::default(),
-        timeout: Duration::from_secs(20),
+        timeout,
         stop: Arc::default(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -225,6 +229,28 @@ fn what_is_no_verifier_is_told_from_a_wrong_one() {
     assert!(lost.unwrap().message.contains("no verifier"));
     let lost = play(vec!["/no/such/command".into()], 100).lost;
     assert!(lost.unwrap().message.contains("cannot start"));
+}
+
+/// Whatever a command does, the run ends, and says so.
+#[test]
+fn a_verifier_that_misbehaves_is_reported() {
+    let script = |text: &str| vec!["/bin/sh".into(), "-c".into(), text.to_owned()];
+    for (text, message) in [
+        ("exec sleep 600", "answers nothing"),
+        ("head -c 9 >/dev/null; kill -9 $$", "signal: 9"),
+    ] {
+        let outcome = play_within(script(text), 300, Duration::from_millis(400));
+        let lost = outcome.lost.unwrap().message;
+        assert!(lost.contains(message), "{text}: {lost}");
+    }
+    for text in ["exec yes junk", "exec cat /dev/zero", "exec cat"] {
+        let outcome = play_within(script(text), 30, Duration::from_secs(20));
+        // The same of every case, so that it is one finding.
+        let found: Vec<_> = outcome.findings.iter().collect();
+        assert_eq!(found.len(), 1, "{text}: {found:#?}");
+        assert_eq!(found[0].rule, verifier::ANSWER);
+        assert_eq!(found[0].about, "the simplest skill");
+    }
 }
 
 /// What rmcp makes of a case; `None` where it has no opinion, since it does not read SKILL.md.

@@ -261,7 +261,8 @@ fn until_interrupted(
             () = show => Done::Aborted,
         }
     });
-    runtime.shutdown_background();
+    // What was under way is dropped, and its processes are ended with it.
+    runtime.shutdown_timeout(Duration::from_secs(2));
     Ok(done)
 }
 
@@ -446,10 +447,10 @@ fn describe(
     );
     line("expected", &finding.expected);
     line("actual", &finding.actual);
-    line(
-        "more",
-        &format!("sep2640-conform explain {}", finding.check),
-    );
+    if !finding.check.is_empty() {
+        let more = format!("sep2640-conform explain {}", finding.check);
+        line("more", &more);
+    }
     if let Some(file) = file {
         line("again", &replay_line(file, &target.words));
     }

@@ -16,7 +16,7 @@ pub fn severity(check: &str) -> Severity {
 pub struct Finding {
     /// The rule that was broken.
     pub rule: String,
-    /// The check that tells more of it.
+    /// The check that tells more of it; empty where none does.
     pub check: String,
     /// What it amounts to.
     pub severity: Severity,
@@ -46,6 +46,14 @@ impl Finding {
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect()
+    }
+
+    /// What the saved case exercises, as YAML.
+    pub fn exercises(&self) -> String {
+        match self.check.as_str() {
+            "" => format!("[{}]", self.rule),
+            check => format!("[{}, {check}]", self.rule),
+        }
     }
 
     /// The file in which it is saved.

@@ -282,11 +282,10 @@ async fn shrink(company: &mut Company, seed: u64, number: u64) -> Option<Finding
     };
     let about = quoted(&format!("{} ({})", finding.sentence, finding.about));
     finding.scenario = format!(
-        "scenario: host/{}\nabout: {about}\nexpect: {}\nexercises: [{}, {}]\n{}",
+        "scenario: host/{}\nabout: {about}\nexpect: {}\nexercises: {}\n{}",
         finding.fingerprint(),
         finding.expected,
-        finding.rule,
-        finding.check,
+        finding.exercises(),
         steps(&case)
     );
     Some(finding)

@@ -84,8 +84,10 @@ impl Process {
     /// and the last of standard error can be seen only a moment later.
     pub async fn exit_status(&mut self, soon: bool) -> Option<String> {
         if soon {
-            let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
-            let _ = tokio::time::timeout(GRACE, self.errors.join_next()).await;
+            let ended = tokio::time::timeout(GRACE, self.child.wait()).await;
+            if ended.is_ok() {
+                let _ = tokio::time::timeout(GRACE, self.errors.join_next()).await;
+            }
         }
         Some(self.child.try_wait().ok()??.to_string())
     }

@@ -192,7 +192,7 @@ fn scenario(request: &Request, finding: &Finding) -> String {
     let _ = writeln!(text, "scenario: server/{}", finding.fingerprint());
     let _ = writeln!(text, "about: {}", quoted(&about));
     let _ = writeln!(text, "expect: {}", request.awaited.name());
-    let _ = writeln!(text, "exercises: [{}, {}]", finding.rule, finding.check);
+    let _ = writeln!(text, "exercises: {}", finding.exercises());
     text.push_str("steps:\n");
     match &request.message {
         Message::Call { method, params } => {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
 
@@ -55,6 +55,8 @@ struct Underway {
     /// Something was answered, or nobody listens any more.
     moved: Notify,
     closed: AtomicBool,
+    /// Everything was sent.
+    complete: AtomicBool,
 }
 
 impl Underway {
@@ -65,14 +67,6 @@ impl Underway {
     }
 }
 
-/// What was not played when a process ended.
-struct Left {
-    /// Drawn, and not sent.
-    unsent: VecDeque<u64>,
-    /// Whether everything was sent.
-    complete: bool,
-}
-
 impl Job {
     pub async fn run(self) -> Result<(), TargetError> {
         let mut again: VecDeque<u64> = VecDeque::new();
@@ -81,16 +75,22 @@ impl Job {
             again.retain(|number| self.numbers.has(*number));
             let underway = Underway::default();
             let (process, stdin, stdout) = Process::start(&self.spec)?;
-            let feed = self.feed(stdin, &underway, window, std::mem::take(&mut again));
-            let (left, (answered, hung)) = tokio::join!(feed, self.answers(stdout, &underway));
+            let (answered, hung) = {
+                let mut answers = std::pin::pin!(self.answers(stdout, &underway));
+                tokio::select! {
+                    // Whoever does not answer any more may not read either: it is not waited for.
+                    answers = &mut answers => answers,
+                    () = self.feed(stdin, &underway, window, &mut again) => answers.await,
+                }
+            };
             let mut open = Vec::from(std::mem::take(&mut *underway.cases()));
-            if left.complete && open.is_empty() {
+            let complete = underway.complete.load(Ordering::Acquire);
+            if complete && open.is_empty() {
                 process.stop(true).await;
                 return Ok(());
             }
             let end = End::of(process, hung).await;
-            again = left.unsent;
-            if left.complete && end.well {
+            if complete && end.well {
                 for (number, expected) in std::mem::take(&mut open) {
                     self.judge(number, expected, &Observed::Silence);
                 }
@@ -121,7 +121,7 @@ impl Job {
             for (number, _) in open.into_iter().rev() {
                 again.push_front(number);
             }
-            if left.complete && again.is_empty() {
+            if complete && again.is_empty() {
                 return Ok(());
             }
             window = NARROW;
@@ -154,32 +154,27 @@ impl Job {
         mut stdin: ChildStdin,
         underway: &Underway,
         window: usize,
-        mut again: VecDeque<u64>,
-    ) -> Left {
+        unsent: &mut VecDeque<u64>,
+    ) {
         let size = window.min(BATCH);
         let mut text = String::with_capacity(1 << 18);
         loop {
-            if again.is_empty() {
-                again.extend(self.numbers.block());
+            if unsent.is_empty() {
+                unsent.extend(self.numbers.block());
             }
-            if again.is_empty() {
+            if unsent.is_empty() {
+                underway.complete.store(true, Ordering::Release);
                 // Closing standard input tells the verifier to end.
                 let _ = stdin.shutdown().await;
-                return Left {
-                    unsent: again,
-                    complete: true,
-                };
+                return;
             }
             while underway.cases().len() + size > window {
                 underway.moved.notified().await;
                 if underway.closed.load(Ordering::Acquire) {
-                    return Left {
-                        unsent: again,
-                        complete: false,
-                    };
+                    return;
                 }
             }
-            let block: Vec<u64> = again.drain(..size.min(again.len())).collect();
+            let block: Vec<u64> = unsent.drain(..size.min(unsent.len())).collect();
             text.clear();
             let mut sent = Vec::with_capacity(block.len());
             for number in block {
@@ -190,10 +185,7 @@ impl Job {
             }
             underway.cases().extend(sent);
             if stdin.write_all(text.as_bytes()).await.is_err() {
-                return Left {
-                    unsent: again,
-                    complete: false,
-                };
+                return;
             }
         }
     }
@@ -206,11 +198,15 @@ impl Job {
         let (mut answered, mut hung) = (0_u64, false);
         loop {
             line.clear();
+            // Whoever goes on writing when everything was answered is not listened to.
+            if underway.complete.load(Ordering::Acquire) && underway.cases().is_empty() {
+                break;
+            }
             let read = if reader.buffer().contains(&b'\n') {
-                reader.read_until(b'\n', &mut line).await
+                line::next(&mut reader, &mut line).await
             } else {
                 underway.moved.notify_one();
-                let read = reader.read_until(b'\n', &mut line);
+                let read = line::next(&mut reader, &mut line);
                 match tokio::time::timeout(self.timeout, read).await {
                     Ok(read) => read,
                     Err(_) if underway.cases().is_empty() => continue,

@@ -11,12 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use futures::{StreamExt, stream};
+use tokio::task::JoinSet;
 
 use super::candidates::{self, Candidates};
 use super::{Bounds, Finding, Numbers, Outcome, Progress};
 use crate::generate::case::{Case, CasePlan, Expected, Kind};
-use crate::generate::{Rule, seed};
-use crate::target::{TargetError, TargetSpec};
+use crate::generate::seed;
+use crate::target::TargetSpec;
 use crate::verdict::Severity;
 
 pub use line::{Observed, read as read_answer};
@@ -30,7 +31,9 @@ pub const ANSWER: &str = "verifier-answer";
 pub async fn run(spec: &TargetSpec, bounds: &Bounds, progress: &Arc<Progress>) -> Outcome {
     let numbers = Arc::new(Numbers::new(bounds));
     let candidates = Arc::new(Candidates::default());
-    let jobs = (0..bounds.jobs.max(1)).map(|_| {
+    // Ends the jobs, and the processes with them, when nobody waits for it any more.
+    let mut jobs = JoinSet::new();
+    for _ in 0..bounds.jobs.max(1) {
         let job = bulk::Job {
             spec: spec.clone(),
             seed: bounds.seed,
@@ -39,13 +42,16 @@ pub async fn run(spec: &TargetSpec, bounds: &Bounds, progress: &Arc<Progress>) -
             candidates: Arc::clone(&candidates),
             progress: Arc::clone(progress),
         };
-        tokio::spawn(job.run())
-    });
-    let mut lost: Option<TargetError> = None;
-    for job in jobs.collect::<Vec<_>>() {
-        if let Ok(Err(error)) = job.await {
-            lost = Some(error);
+        jobs.spawn(job.run());
+    }
+    let mut outcome = Outcome::default();
+    while let Some(job) = jobs.join_next().await {
+        if let Ok(Err(error)) = job {
+            outcome.lost = Some(error);
         }
+    }
+    if outcome.lost.is_some() {
+        return outcome;
     }
     // What was played behind the last case of the run is left out: who plays how far depends on
     // how quick the jobs were.
@@ -60,12 +66,8 @@ pub async fn run(spec: &TargetSpec, bounds: &Bounds, progress: &Arc<Progress>) -
         })
         .collect::<Vec<Option<Finding>>>()
         .await;
-    let mut outcome = Outcome {
-        lost,
-        last: numbers.stopped_at(),
-        left: chosen.left,
-        ..Outcome::default()
-    };
+    outcome.last = numbers.stopped_at();
+    outcome.left = chosen.left;
     let mut apart: BTreeMap<(String, String), Finding> = BTreeMap::new();
     for finding in small {
         let Some(finding) = finding else {
@@ -128,7 +130,7 @@ fn finding(small: &Small, number: u64) -> Finding {
     let verdict = matches!(observed, Observed::Accept | Observed::Reject(_));
     let rule = case.rule();
     let about = match case.expected {
-        Expected::Accept => plan.features(),
+        Expected::Accept | Expected::Either => plan.features(),
         _ => case.about.clone(),
     };
     let (id, sentence) = if verdict {
@@ -138,12 +140,7 @@ fn finding(small: &Small, number: u64) -> Finding {
     };
     let mut finding = Finding {
         rule: id.to_owned(),
-        check: if verdict {
-            rule.check()
-        } else {
-            Rule::Entry.check()
-        }
-        .to_owned(),
+        check: if verdict { rule.check() } else { "" }.to_owned(),
         severity: Severity::Fail,
         sentence: sentence.to_owned(),
         about,

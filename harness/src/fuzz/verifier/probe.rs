@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncWriteExt, BufReader};
 
 use super::line::{self, Observed};
 use crate::target::process::Process;
@@ -70,29 +70,42 @@ pub(super) async fn probe(
     let take = async {
         let mut reader = BufReader::new(stdout);
         let mut line = Vec::new();
-        loop {
+        let mut open = lines.len();
+        while open > 0 {
             line.clear();
-            match tokio::time::timeout(timeout, reader.read_until(b'\n', &mut line)).await {
+            match tokio::time::timeout(timeout, line::next(&mut reader, &mut line)).await {
                 Err(_) => return true,
                 Ok(Ok(0) | Err(_)) => return false,
                 Ok(Ok(_)) if line.trim_ascii().is_empty() => {}
                 Ok(Ok(_)) => {
                     let (id, observed) = line::read(&line);
-                    let open = answers.iter().position(Option::is_none);
                     let at = match id {
                         Some(id) => usize::try_from(id).ok(),
-                        None => open,
+                        None => answers.iter().position(Option::is_none),
                     };
                     if let Some(slot) = at.and_then(|at| answers.get_mut(at))
                         && slot.is_none()
                     {
                         *slot = Some(observed);
+                        open -= 1;
                     }
                 }
             }
         }
+        false
     };
-    let ((), hung) = tokio::join!(feed, take);
+    let hung = {
+        let mut take = std::pin::pin!(take);
+        tokio::select! {
+            // Whoever does not answer any more may not read either: it is not waited for.
+            hung = &mut take => hung,
+            () = feed => take.await,
+        }
+    };
+    if answers.iter().all(Option::is_some) {
+        process.stop(true).await;
+        return Ok(answers.into_iter().flatten().collect());
+    }
     let end = End::of(process, hung).await;
     // Behind a case at which the verifier ended nothing is known.
     let mut known = true;

@@ -16,8 +16,8 @@ pub struct Small {
     pub observed: Observed,
 }
 
-/// Makes a case small: as long as a simpler one, which breaks no other rule, is answered wrongly in
-/// the same way, it goes on from there. `ask` plays lines and says what came for each. Nothing when
+/// Makes a case small: as long as a simpler one is answered wrongly in the same way, it goes on from
+/// there. Where the verdict is wrong, a simpler one breaks no other rule. `ask` plays lines and says what came for each. Nothing when
 /// the wrong answer does not come again.
 pub async fn smallest(
     plan: CasePlan,
@@ -33,6 +33,7 @@ pub async fn smallest(
         case,
         observed,
     };
+    let verdict = matches!(first.observed, Observed::Accept | Observed::Reject(_));
     let mut small = first.clone();
     loop {
         let candidates: Vec<(CasePlan, Case)> = simpler(&small.plan)
@@ -41,7 +42,7 @@ pub async fn smallest(
                 let case = plan.build();
                 (plan, case)
             })
-            .filter(|(_, case)| is_of_kind(case, &first.case))
+            .filter(|(_, case)| !verdict || is_of_kind(case, &first.case))
             .collect();
         let lines: Vec<String> = candidates.iter().map(|(_, case)| line_of(case)).collect();
         let answers = if lines.is_empty() {
