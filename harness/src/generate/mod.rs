@@ -6,8 +6,10 @@
 //! known thing is then done to it. Nothing here asks the code under test what is right.
 
 mod absent;
+mod alter;
 pub mod case;
 pub mod disputed;
+pub mod draft;
 pub mod entry;
 mod features;
 pub mod frontmatter;

@@ -124,6 +124,18 @@ pub struct Request {
     pub check: &'static str,
 }
 
+impl Request {
+    /// The URI that is asked for; empty without one.
+    pub fn uri(&self) -> &str {
+        let params = match &self.message {
+            Message::Call { params, .. } => params.as_ref(),
+            _ => None,
+        };
+        let uri = params.and_then(|params| params.get("uri")?.as_str());
+        uri.unwrap_or_default()
+    }
+}
+
 /// The entries of a server's listing; those that are malformed are left out.
 #[derive(Debug, Clone, Default)]
 pub struct Known {

@@ -50,6 +50,9 @@ const INVALID: i64 = -32602;
 const NOT_FOUND: i64 = -32002;
 const INTERNAL: i64 = -32603;
 const INVALID_REQUEST: i64 = -32600;
+/// Errors of the base protocol, of a request that does not get as far as the method: over HTTP a URI
+/// that is none has no right header either.
+const TURNED_AWAY: std::ops::RangeInclusive<i64> = -32022..=-32020;
 
 /// What is wrong with the answer, if anything.
 pub(super) fn judge(frame: &Frame, awaited: &Awaited, revision: Revision) -> Option<Wrong> {
@@ -76,7 +79,8 @@ pub(super) fn judge(frame: &Frame, awaited: &Awaited, revision: Revision) -> Opt
         Awaited::InvalidParams | Awaited::InvalidRequest => {
             let legacy = revision == Revision::Legacy && code == Some(NOT_FOUND);
             let request = *awaited == Awaited::InvalidRequest && code == Some(INVALID_REQUEST);
-            if code == Some(INVALID) || legacy || request {
+            let turned_away = code.is_some_and(|code| TURNED_AWAY.contains(&code));
+            if code == Some(INVALID) || legacy || request || turned_away {
                 None
             } else {
                 wrong(INVALID_PARAMS, excerpt(value, 300))

@@ -26,6 +26,8 @@ use connection::Connection;
 const FRESH: usize = 4_096;
 /// Times that a server may be lost before a job gives up.
 const LOST: usize = 16;
+/// Longest URI over HTTP, in bytes: a header repeats it, which servers need not take at any length.
+const HEADER: usize = 2_048;
 /// Requests under way at once.
 pub(super) const UNDER_WAY: usize = 32;
 
@@ -76,10 +78,14 @@ async fn job(
             connection.close().await;
             return Ok(());
         }
-        let requests: Vec<(u64, Request)> = block
+        let mut requests: Vec<(u64, Request)> = block
             .iter()
             .map(|number| (*number, plan(bounds.seed, *number).build(&known)))
             .collect();
+        if matches!(spec, TargetSpec::Url { .. }) {
+            requests.retain(|(_, request)| request.uri().len() <= HEADER);
+            (requests.len()..block.len()).for_each(|_| progress.count(false));
+        }
         let mut answers = connection.play(&requests).await;
         played += requests.len();
         if connection.is_lost() {
