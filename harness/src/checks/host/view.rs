@@ -21,6 +21,8 @@ pub struct Delivery<'a> {
     pub method: &'a str,
     /// The entry.
     pub entry: &'a Value,
+    /// The `resultType` of the result that it came in.
+    pub result_type: Option<&'a str>,
 }
 
 /// What a host did with a call that hands content over.
@@ -84,6 +86,7 @@ impl<'a> View<'a> {
                 server: &served.server,
                 method: &served.method,
                 entry,
+                result_type: member(result, "resultType"),
             }));
         }
         Self { scene, deliveries }
