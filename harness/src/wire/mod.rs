@@ -7,6 +7,7 @@ pub mod frame;
 pub mod json;
 pub mod jsonrpc;
 pub mod scene;
+mod surrogates;
 pub mod trace;
 
 use std::fmt;
