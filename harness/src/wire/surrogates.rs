@@ -1,6 +1,6 @@
 //! Escapes of halves of surrogate pairs in JSON: servers that keep strings in UTF-16 send them back.
 
-/// The escape of U+FFFD, without its `\\u`.
+/// The escape of U+FFFD, without its `\u`.
 const REPLACEMENT: &[u8] = b"fffd";
 
 /// `json` with each half that stands alone as U+FFFD; nothing where there is none.
@@ -9,7 +9,7 @@ pub fn replace(json: &[u8]) -> Option<Vec<u8>> {
     let mut at = 0;
     while at < json.len() {
         let Some(unit) = unit_at(json, at) else {
-            // A backslash takes the byte behind it along, so that `\\\\ud800` is no escape.
+            // A backslash takes the byte behind it along, so that `\\ud800` is no escape.
             at += if json[at] == b'\\' { 2 } else { 1 };
             continue;
         };
