@@ -159,16 +159,27 @@ fn must_serve(disk: &Disk, directory: &str) -> bool {
     count <= FILES_MAX && bytes <= BYTES_MAX && conforms(disk, directory)
 }
 
+/// Whether YAML has what readers that are made for frontmatter lack, so that they turn the skill away
+/// as a whole: an escaped end of line, an indentation indicator.
+fn beyond_subsets(yaml: &str) -> bool {
+    yaml.lines().map(str::trim_end).any(|line| {
+        let header = line.trim_end_matches(['+', '-', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+        let indicated = line[header.len()..].contains(|c: char| c.is_ascii_digit());
+        line.ends_with('\\') || indicated && header.ends_with(['|', '>'])
+    })
+}
+
 /// Whether the SKILL.md of a directory keeps to every rule of the format, under each reading.
 fn conforms(disk: &Disk, directory: &str) -> bool {
     let opening = &disk.skills[directory];
-    let document = frontmatter::block(&opening.bytes, opening.complete)
-        .ok()
-        .and_then(|yaml| frontmatter::read(yaml).ok());
-    let Some(document) = document else {
+    let block = frontmatter::block(&opening.bytes, opening.complete).ok();
+    let read = block.and_then(|yaml| Some((yaml, frontmatter::read(yaml).ok()?)));
+    let Some((yaml, document)) = read else {
         return false;
     };
-    let odd = !document.duplicate_keys.is_empty()
+    let odd = document.aliases > 0
+        || beyond_subsets(yaml)
+        || !document.duplicate_keys.is_empty()
         || !document.merge_keys.is_empty()
         || !document.non_string_keys.is_empty()
         || !document.tags.is_empty()

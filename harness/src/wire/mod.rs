@@ -8,6 +8,7 @@ pub mod json;
 pub mod jsonrpc;
 pub mod mapping;
 pub mod scene;
+mod surrogates;
 pub mod trace;
 
 use std::fmt;

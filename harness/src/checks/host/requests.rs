@@ -28,19 +28,12 @@ pub const CHECKS: &[Check] = &[
 /// What a server declared of the extension when it was last asked before a frame: `None` if it has
 /// not been asked, else its settings, null without the extension.
 pub(super) fn settings<'a>(view: &View<'a>, server: &str, before: usize) -> Option<&'a Value> {
-    view.scene
-        .served
-        .iter()
-        .filter(|served| served.server == server && served.to < before)
-        .filter(|served| matches!(served.method.as_str(), "initialize" | "server/discover"))
-        .filter_map(|served| served.result.as_ref())
-        .next_back()
-        .map(|result| {
-            result
-                .get("capabilities")
-                .and_then(|capabilities| capabilities.get("extensions")?.get(EXTENSION))
-                .unwrap_or(&Value::Null)
-        })
+    view.opening(server, before).map(|result| {
+        result
+            .get("capabilities")
+            .and_then(|capabilities| capabilities.get("extensions")?.get(EXTENSION))
+            .unwrap_or(&Value::Null)
+    })
 }
 
 /// A server with empty settings is used like any other.
