@@ -429,6 +429,9 @@ impl Row {
             if cell.findings > 1 {
                 let _ = write!(lines, " (and {} more)", cell.findings - 1);
             }
+            if cell.verdict == Verdict::Fail {
+                let _ = write!(lines, "; again: {}", code(&escape(&first.replay)));
+            }
             lines.push('\n');
         }
         if lines.is_empty() {
@@ -527,6 +530,16 @@ fn pad(text: &str, width: usize) -> String {
 /// Text for Markdown, in which nothing is markup.
 fn markdown(text: &str) -> String {
     markdown_raw(&escape(text))
+}
+
+/// Text that stands as it is, whatever is in it.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    match longest {
+        0 => format!("{fence}{text}{fence}"),
+        _ => format!("{fence} {text} {fence}"),
+    }
 }
 
 fn markdown_raw(text: &str) -> String {
