@@ -342,7 +342,13 @@ fn traversal(trace: &Evidence<'_>) -> Judgement {
 /// it is written would take the file for one that no entry names.
 fn encoded_separator(trace: &Evidence<'_>) -> Judgement {
     let mut judgement = Judgement::new();
-    for exchange in trace.named("read-encoded-separator") {
+    // A URI that did not end in /SKILL.md has nothing encoded.
+    let encoded = |exchange: &&Exchange| {
+        exchange
+            .uri()
+            .is_some_and(|uri| uri.ends_with("%2FSKILL.md"))
+    };
+    for exchange in trace.named("read-encoded-separator").filter(encoded) {
         if trace.contents(exchange).is_empty() {
             judgement.holds();
         } else {

@@ -12,8 +12,9 @@ use super::{Check, Needs};
 use crate::model::{format, frontmatter, uri};
 use crate::verdict::Judgement;
 use crate::wire::content::digest_string;
-use crate::wire::disk::{Disk, File, Found, Mapping, encode, relative};
+use crate::wire::disk::{Disk, File, Found, relative};
 use crate::wire::jsonrpc::METHOD_NOT_FOUND;
+use crate::wire::mapping::{Mapping, encode};
 use crate::wire::trace::{Exchange, Place};
 
 /// The checks of this file.
@@ -61,7 +62,7 @@ fn with_disk(trace: &Evidence<'_>, judge: fn(&Evidence<'_>, &Disk) -> Judgement)
 
 /// The directories of all skills that entries name.
 fn mapping<'d>(trace: &Evidence<'_>, disk: &'d Disk) -> Mapping<'d> {
-    disk.mapping(trace.entries().iter().filter_map(Entry::uri))
+    Mapping::of(disk, trace.entries().iter().filter_map(Entry::uri))
 }
 
 /// Every skill of the directory is listed, or answered by `skills/get`.
@@ -70,7 +71,7 @@ fn listed_or_served(trace: &Evidence<'_>, disk: &Disk) -> Judgement {
     judgement.unexercised = Some("the directory has no skill that conforms".to_owned());
     let served = mapping(trace, disk);
     // The URIs were tried when only the first walk was known.
-    let listed = disk.mapping(trace.listing().iter().filter_map(Entry::uri));
+    let listed = Mapping::of(disk, trace.listing().iter().filter_map(Entry::uri));
     let misnamed: HashSet<&str> = trace
         .entries()
         .iter()

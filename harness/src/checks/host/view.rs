@@ -21,6 +21,8 @@ pub struct Delivery<'a> {
     pub method: &'a str,
     /// The entry.
     pub entry: &'a Value,
+    /// The `resultType` of the result that it came in.
+    pub result_type: Option<&'a str>,
 }
 
 /// What a host did with a call that hands content over.
@@ -86,6 +88,7 @@ impl<'a> View<'a> {
                 server: &served.server,
                 method: &served.method,
                 entry,
+                result_type: member(result, "resultType"),
             }));
         }
         let opens =
