@@ -23,7 +23,7 @@
 //! outcome                  <- baseline, catalog, checks, event, judge, verdict, wire, exit
 //! run                      <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
 //! host_run                 <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
-//! smoke                    <- scenario, target, wire, exit
+//! smoke                    <- checks, scenario, target, wire, exit
 //! report                   <- event, spec, verdict
 //! fuzz                     <- generate, report, target, scenario, spec, verdict, model, wire
 //! cli                      <- everything

@@ -51,6 +51,12 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
         .into_iter()
         .map(|finding| finding.subject)
         .collect();
+    let mistyped: Vec<(&str, &Child<'_>)> = trace
+        .children()
+        .iter()
+        .filter_map(|child| Some((child.uri()?, child)))
+        .filter(|(uri, _)| mistyped.contains(*uri))
+        .collect();
     let manifests = manifests(trace);
     for entry in trace.listing().iter().chain(retrieval::unlisted(trace)) {
         let Some(root) = entry.uri().and_then(uri::skill_root) else {
@@ -64,12 +70,10 @@ fn complete(trace: &Evidence<'_>) -> Judgement {
         // as others are that hold files.
         let unnamed = entry.items().iter().any(|item| item.uri().is_none());
         let below = format!("{root}/");
-        let types: Vec<Option<&Value>> = trace
-            .children()
+        let types: Vec<Option<&Value>> = mistyped
             .iter()
-            .filter(|child| child.uri().is_some_and(|uri| uri.starts_with(&below)))
-            .filter(|child| child.uri().is_some_and(|uri| mistyped.contains(uri)))
-            .map(|child| child.value.get("mimeType"))
+            .filter(|(uri, _)| uri.starts_with(&below))
+            .map(|(_, child)| child.value.get("mimeType"))
             .collect();
         for (uri, child) in &walk.files {
             if manifest.any.contains(uri) {

@@ -43,6 +43,7 @@ pub const CHECKS: &[Check] = &[
         refused(trace, &["directory-malformed"])
     })
     .after(PROBE_AFTER),
+    check("sep-2640-directory-read-dot-segments", dot_segments).after(&[REGISTERED]),
 ];
 
 pub(super) const METHOD: &str = "resources/directory/read";
@@ -367,6 +368,27 @@ fn unknown_cursor(trace: &Evidence<'_>) -> Judgement {
         trace,
         &["directory-unknown-cursor", "directory-damaged-cursor"],
     )
+}
+
+/// Climbing out of a skill shows no directory: what comes back lies elsewhere than what was asked for.
+fn dot_segments(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    if !is_registered(trace) {
+        return judgement;
+    }
+    for exchange in trace.named("directory-dot-segments") {
+        if trace.result(exchange).is_none() {
+            judgement.holds();
+        } else {
+            judgement.violated(
+                trace.place_at(exchange, "/result/resources"),
+                exchange.subject(),
+                "error -32602, since no directory has this URI",
+                "a listing",
+            );
+        }
+    }
+    judgement
 }
 
 /// Probes of these names are refused with -32602.

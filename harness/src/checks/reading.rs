@@ -34,6 +34,7 @@ pub const CHECKS: &[Check] = &[
     Check::server("sep-2640-read-malformed-params", malformed_params)
         .after(&["sep-2640-error-wellformed"]),
     Check::server("sep-2640-read-traversal", traversal),
+    Check::server("sep-2640-read-encoded-separator", encoded_separator),
     Check::server("sep-2640-file-mimetype", file_mimetype),
 ];
 
@@ -332,6 +333,31 @@ fn traversal(trace: &Evidence<'_>) -> Judgement {
                 "an error, or a file that the server lists",
                 format!("content that no entry names ({digest})"),
             ),
+        }
+    }
+    judgement
+}
+
+/// A percent-encoded slash does not part a skill from its file: who holds an entry against a URI as
+/// it is written would take the file for one that no entry names.
+fn encoded_separator(trace: &Evidence<'_>) -> Judgement {
+    let mut judgement = Judgement::new();
+    // A URI that did not end in /SKILL.md has nothing encoded.
+    let encoded = |exchange: &&Exchange| {
+        exchange
+            .uri()
+            .is_some_and(|uri| uri.ends_with("%2FSKILL.md"))
+    };
+    for exchange in trace.named("read-encoded-separator").filter(encoded) {
+        if trace.contents(exchange).is_empty() {
+            judgement.holds();
+        } else {
+            judgement.violated(
+                trace.place_at(exchange, "/result/contents"),
+                exchange.subject(),
+                "error -32602, since %2F is data and no separator",
+                "content",
+            );
         }
     }
     judgement

@@ -12,8 +12,9 @@ use super::{Check, Needs};
 use crate::model::{format, frontmatter, uri};
 use crate::verdict::Judgement;
 use crate::wire::content::digest_string;
-use crate::wire::disk::{Disk, File, Found, Mapping, encode, relative};
+use crate::wire::disk::{Disk, File, Found, relative};
 use crate::wire::jsonrpc::METHOD_NOT_FOUND;
+use crate::wire::mapping::{Mapping, encode};
 use crate::wire::trace::{Exchange, Place};
 
 /// The checks of this file.
@@ -61,7 +62,7 @@ fn with_disk(trace: &Evidence<'_>, judge: fn(&Evidence<'_>, &Disk) -> Judgement)
 
 /// The directories of all skills that entries name.
 fn mapping<'d>(trace: &Evidence<'_>, disk: &'d Disk) -> Mapping<'d> {
-    disk.mapping(trace.entries().iter().filter_map(Entry::uri))
+    Mapping::of(disk, trace.entries().iter().filter_map(Entry::uri))
 }
 
 /// Every skill of the directory is listed, or answered by `skills/get`.
@@ -70,7 +71,7 @@ fn listed_or_served(trace: &Evidence<'_>, disk: &Disk) -> Judgement {
     judgement.unexercised = Some("the directory has no skill that conforms".to_owned());
     let served = mapping(trace, disk);
     // The URIs were tried when only the first walk was known.
-    let listed = disk.mapping(trace.listing().iter().filter_map(Entry::uri));
+    let listed = Mapping::of(disk, trace.listing().iter().filter_map(Entry::uri));
     let misnamed: HashSet<&str> = trace
         .entries()
         .iter()
@@ -158,16 +159,27 @@ fn must_serve(disk: &Disk, directory: &str) -> bool {
     count <= FILES_MAX && bytes <= BYTES_MAX && conforms(disk, directory)
 }
 
+/// Whether YAML has what readers that are made for frontmatter lack, so that they turn the skill away
+/// as a whole: an escaped end of line, an indentation indicator.
+fn beyond_subsets(yaml: &str) -> bool {
+    yaml.lines().map(str::trim_end).any(|line| {
+        let header = line.trim_end_matches(['+', '-', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+        let indicated = line[header.len()..].contains(|c: char| c.is_ascii_digit());
+        line.ends_with('\\') || indicated && header.ends_with(['|', '>'])
+    })
+}
+
 /// Whether the SKILL.md of a directory keeps to every rule of the format, under each reading.
 fn conforms(disk: &Disk, directory: &str) -> bool {
     let opening = &disk.skills[directory];
-    let document = frontmatter::block(&opening.bytes, opening.complete)
-        .ok()
-        .and_then(|yaml| frontmatter::read(yaml).ok());
-    let Some(document) = document else {
+    let block = frontmatter::block(&opening.bytes, opening.complete).ok();
+    let read = block.and_then(|yaml| Some((yaml, frontmatter::read(yaml).ok()?)));
+    let Some((yaml, document)) = read else {
         return false;
     };
-    let odd = !document.duplicate_keys.is_empty()
+    let odd = document.aliases > 0
+        || beyond_subsets(yaml)
+        || !document.duplicate_keys.is_empty()
         || !document.merge_keys.is_empty()
         || !document.non_string_keys.is_empty()
         || !document.tags.is_empty()

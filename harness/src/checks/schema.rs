@@ -34,7 +34,16 @@ pub fn document() -> &'static Value {
 ///
 /// There is no such definition.
 pub fn validator(definition: &str) -> Result<Validator, String> {
-    let mut schema = document().clone();
+    compile(document(), definition)
+}
+
+/// A validator for one of the definitions of a schema document.
+///
+/// # Errors
+///
+/// There is no such definition.
+pub fn compile(document: &Value, definition: &str) -> Result<Validator, String> {
+    let mut schema = document.clone();
     schema["$ref"] = json!(format!("#/$defs/{definition}"));
     jsonschema::draft202012::new(&schema).map_err(|error| error.to_string())
 }

@@ -26,7 +26,7 @@ pub struct MatrixArgs {
     /// The targets, in YAML: `targets: [{name, side, command or url, env, cwd, options}]`.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Also show the checks that every target passes.
+    /// Also show the checks that no target breaks.
     #[arg(long)]
     all: bool,
     /// How the table is written.

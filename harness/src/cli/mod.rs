@@ -11,6 +11,7 @@ pub mod reference;
 pub mod replay;
 pub mod server;
 pub mod smoke;
+pub mod spec_drift;
 
 use std::process::ExitCode;
 

@@ -204,26 +204,29 @@ impl Matrix {
             self.tool.version
         );
         out.push_str(
-            "| | implementation | side | revisions | pass | fail | warn | note | other | exit |\n",
+            "| | implementation | side | revisions | pass | fail | warn | note | – | other | exit |\n",
         );
-        out.push_str("|---|---|---|---|--:|--:|--:|--:|--:|--:|\n");
+        out.push_str("|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
         for target in &self.targets {
             let count = |verdict| target.summary.get(&verdict).copied().unwrap_or(0);
-            let told = [Verdict::Pass, Verdict::Fail, Verdict::Warn, Verdict::Note];
-            let other: usize = target.summary.values().sum();
-            let told = told.map(count);
+            let told = [
+                Verdict::Pass,
+                Verdict::Fail,
+                Verdict::Warn,
+                Verdict::Note,
+                Verdict::NotExercised,
+            ]
+            .map(count);
+            let all: usize = target.summary.values().sum();
             let _ = writeln!(
                 out,
-                "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+                "| {} | {} | {} | {} | {} | {} | {} |",
                 markdown(&target.name),
                 markdown(&target.title()),
                 target.side,
                 markdown(&target.revisions()),
-                told[0],
-                told[1],
-                told[2],
-                told[3],
-                other - told.iter().sum::<usize>(),
+                told.map(|count| count.to_string()).join(" | "),
+                all - told.iter().sum::<usize>(),
                 target.exit,
             );
         }
@@ -274,10 +277,9 @@ impl Matrix {
     }
 
     fn rows(&self, side: Side, all: bool) -> Vec<&Row> {
-        let quiet = |cell: &Cell| matches!(cell.verdict, Verdict::Pass | Verdict::NotApplicable);
         self.checks
             .iter()
-            .filter(|row| row.side == side && (all || !row.cells.iter().all(quiet)))
+            .filter(|row| row.side == side && (all || !row.is_quiet()))
             .collect()
     }
 
@@ -287,9 +289,19 @@ impl Matrix {
         match count - shown {
             _ if count == 0 => format!("No check of the {side} side was run."),
             0 => format!("All {count} checks are shown."),
-            hidden if !all => format!(
-                "{hidden} of {count} checks are not shown: every target passes them, or they do not apply."
-            ),
+            hidden if !all => {
+                let mut text =
+                    format!("{hidden} of {count} checks are not shown: no target breaks them");
+                let of_side = self.checks.iter().filter(|row| row.side == side);
+                let idle = of_side.filter(|row| row.is_idle()).count();
+                if idle > 0 {
+                    let _ = write!(
+                        text,
+                        ", {idle} of them since no target gave anything to judge"
+                    );
+                }
+                text + "."
+            }
             _ => String::new(),
         }
     }
@@ -368,14 +380,21 @@ impl Column {
 
     /// What a reader must know to read the verdicts.
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
+        // What holds on each revision is said once.
+        let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
         for run in &self.runs {
-            for remark in &run.remarks {
-                if remark.kind != RemarkKind::Restarted {
-                    remarks.push(format!("{}: {}", run.protocol, clip(&remark.text, 300)));
+            let kept = |remark: &&Remark| remark.kind != RemarkKind::Restarted;
+            for remark in run.remarks.iter().filter(kept) {
+                match told.iter_mut().find(|(_, text)| *text == remark.text) {
+                    Some((revisions, _)) => revisions.push(&run.protocol),
+                    None => told.push((vec![&run.protocol], &remark.text)),
                 }
             }
         }
+        let mut remarks: Vec<String> = told
+            .into_iter()
+            .map(|(revisions, text)| format!("{}: {}", revisions.join(", "), clip(text, 300)))
+            .collect();
         for (protocol, why) in self.skipped.iter().rev() {
             remarks.push(format!("{protocol} was not run: {}", clip(why, 300)));
         }
@@ -390,6 +409,17 @@ impl Column {
 }
 
 impl Row {
+    /// Whether nobody breaks it: passed, or not exercised, or not applicable.
+    fn is_quiet(&self) -> bool {
+        let quiet = |cell: &Cell| cell.verdict == Verdict::Pass || cell.is_idle();
+        self.cells.iter().all(quiet)
+    }
+
+    /// Whether nobody gave it anything to judge.
+    fn is_idle(&self) -> bool {
+        self.cells.iter().all(Cell::is_idle)
+    }
+
     fn cell(&self, target: &str) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.target == target)
     }
@@ -429,6 +459,9 @@ impl Row {
             if cell.findings > 1 {
                 let _ = write!(lines, " (and {} more)", cell.findings - 1);
             }
+            if cell.verdict == Verdict::Fail {
+                let _ = write!(lines, "; again: {}", code(&escape(&first.replay)));
+            }
             lines.push('\n');
         }
         if lines.is_empty() {
@@ -440,6 +473,10 @@ impl Row {
 }
 
 impl Cell {
+    fn is_idle(&self) -> bool {
+        matches!(self.verdict, Verdict::NotExercised | Verdict::NotApplicable)
+    }
+
     /// A mark where the verdict was given on one of two revisions.
     fn mark(&self) -> &'static str {
         let on = |revision: &str| self.verdicts.get(revision) == Some(&self.verdict);
@@ -527,6 +564,16 @@ fn pad(text: &str, width: usize) -> String {
 /// Text for Markdown, in which nothing is markup.
 fn markdown(text: &str) -> String {
     markdown_raw(&escape(text))
+}
+
+/// Text that stands as it is, whatever is in it.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    match longest {
+        0 => format!("{fence}{text}{fence}"),
+        _ => format!("{fence} {text} {fence}"),
+    }
 }
 
 fn markdown_raw(text: &str) -> String {

@@ -197,14 +197,17 @@ impl Company {
         let drain = tokio::spawn(async move {
             let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
         });
-        let ended = tokio::time::timeout(self.timeout, process.wait()).await;
-        if ended.is_err() {
+        let silence = tokio::select! {
+            biased;
+            _ = process.wait() => None,
+            () = self.stage.flooded() => Some("before it had sent a flood of requests".to_owned()),
+            () = tokio::time::sleep(self.timeout) => {
+                Some(format!("within {}", humantime::format_duration(self.timeout)))
+            }
+        };
+        if let Some(silence) = silence {
             self.losses.push(TargetError {
-                message: format!(
-                    "{}: the driver did not end within {}",
-                    script.name,
-                    humantime::format_duration(self.timeout)
-                ),
+                message: format!("{}: the driver did not end {silence}", script.name),
                 stderr: process.stderr_tail(),
             });
         }
@@ -330,10 +333,7 @@ impl Company {
         let reply = adapter.ask(verb, params, name, self.timeout, &user).await;
         let why = match reply {
             Reply::Lost => adapter.obituary().await,
-            Reply::TimedOut => TargetError::new(format!(
-                "the adapter did not answer `{verb}` within {}",
-                humantime::format_duration(self.timeout)
-            )),
+            Reply::TimedOut => TargetError::new(adapter.silence(verb, self.timeout)),
             _ => return reply,
         };
         self.losses.push(TargetError {

@@ -16,6 +16,7 @@ use crate::target::Identity;
 use crate::target::handshake::Refusal;
 use crate::target::session::{Call, Session};
 use crate::wire::disk::Disk;
+use crate::wire::mapping::Mapping;
 
 /// Bounds that keep a run from growing without end, whatever the target does.
 #[derive(Debug, Clone, Copy)]
@@ -186,7 +187,8 @@ impl Player {
     fn compare_with_disk(&mut self) {
         let Some(disk) = &self.disk else { return };
         let listed = self.variables.get("skills").and_then(Value::as_array);
-        let mapping = disk.mapping(
+        let mapping = Mapping::of(
+            disk,
             listed
                 .into_iter()
                 .flatten()

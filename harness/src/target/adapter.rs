@@ -73,8 +73,13 @@ impl Adapter {
         self.next_id += 1;
         let call = json!({"jsonrpc": "2.0", "id": id, "method": verb, "params": params});
         let from = self.send(&call).await;
-        let waited = tokio::time::timeout(timeout, self.wait(id, user)).await;
-        let (reply, to) = waited.unwrap_or((Reply::TimedOut, from));
+        let stage = self.stage.clone();
+        let (reply, to) = tokio::select! {
+            biased;
+            waited = self.wait(id, user) => waited,
+            () = stage.flooded() => (Reply::TimedOut, from),
+            () = tokio::time::sleep(timeout) => (Reply::TimedOut, from),
+        };
         self.stage.asked(Ask {
             verb: verb.to_owned(),
             params,
@@ -84,6 +89,19 @@ impl Adapter {
             to: if to == from { usize::MAX } else { to },
         });
         reply
+    }
+
+    /// How a call went to which the adapter has not answered.
+    pub fn silence(&self, verb: &str, timeout: Duration) -> String {
+        match self.stage.flood() {
+            Some(requests) => {
+                format!("the host sent {requests} requests and had not finished `{verb}`")
+            }
+            None => format!(
+                "the adapter did not answer `{verb}` within {}",
+                humantime::format_duration(timeout)
+            ),
+        }
     }
 
     /// Whether the adapter has ended or no longer answers.

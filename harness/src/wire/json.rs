@@ -5,15 +5,26 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use super::surrogates;
+
 /// Parses `bytes` as one JSON value.
 ///
 /// Returns the value (the last of repeated keys wins, as in most parsers) and the JSON pointers
 /// of every key that an object repeats.
 ///
+/// Halves of surrogate pairs, which the grammar of JSON allows and Unicode does not, are read as U+FFFD.
+///
 /// # Errors
 ///
 /// Whatever `serde_json` says of malformed input, including nesting deeper than 128.
 pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
+    parse_strictly(bytes).or_else(|error| match surrogates::replace(bytes) {
+        Some(bytes) => parse_strictly(&bytes),
+        None => Err(error),
+    })
+}
+
+fn parse_strictly(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
     let mut keys = Keys::default();
     let value = read(bytes, &mut keys)?;
     if !keys.any_repeated {
@@ -183,6 +194,14 @@ mod tests {
             value.to_string(),
             "[9007199254740993,-1,1.5,18446744073709551615]"
         );
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_json() {
+        let (value, _) = parse(br#"["skill://\ud800/x", "\udC00", "\ud83d\ude00"]"#).unwrap();
+        let wanted = serde_json::json!(["skill://\u{fffd}/x", "\u{fffd}", "\u{1f600}"]);
+        assert_eq!(value, wanted);
+        assert!(parse(br#"["\ud800"#).is_err());
     }
 
     #[test]

@@ -6,7 +6,9 @@ pub mod disk;
 pub mod frame;
 pub mod json;
 pub mod jsonrpc;
+pub mod mapping;
 pub mod scene;
+mod surrogates;
 pub mod trace;
 
 use std::fmt;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Fault;
 use super::entry::remove;
-use super::kind::Kind;
+use super::kind::{Kind, normalise};
 use super::pick::{Picked, rows_mut, within};
 use super::sabotage::Scene;
 use crate::catalog::{Catalog, DIRECTORY, Directory};
@@ -55,6 +55,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
         "sep-2640-directory-read-malformed-params/object",
         "answers a uri that is an object with an internal error",
+    ),
+    Fault::new(
+        "sep-2640-directory-read-dot-segments",
+        "follows .. to the directory above",
     ),
     Fault::new(
         "sep-2640-directory-read-pagination",
@@ -316,6 +320,13 @@ fn unknown(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
     let children = match (scene.id, Kind::of(catalog, uri)) {
         ("sep-2640-directory-read-invalid-params/slash", Kind::Variant) => {
             *outcome = Err(RpcError::internal());
+            return;
+        }
+        ("sep-2640-directory-read-dot-segments", Kind::Traversal) => {
+            let above = normalise(uri);
+            if catalog.directories.contains_key(&above) {
+                *outcome = scene.redo("uri", Some(&above));
+            }
             return;
         }
         ("sep-2640-directory-read-invalid-params", Kind::Unknown) => json!([]),

@@ -69,6 +69,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "does not answer for a listed nested skill",
     ),
     Fault::new(
+        "sep-2640-skills-get-answers-listed/storage",
+        "says that a skill is unknown when its storage fails",
+    ),
+    Fault::new(
         "sep-2640-skills-get-answers-unlisted",
         "does not answer for a skill that is not listed",
     )
@@ -201,6 +205,12 @@ fn served(scene: &Scene<'_>, skill: &Skill, outcome: &mut Outcome) {
             *outcome = refuse();
         }
         ("sep-2640-skills-get-answers-unlisted", None) => *outcome = refuse(),
+        // The honest answer to trouble of its own would be -32603.
+        ("sep-2640-skills-get-answers-listed/storage", _)
+            if (scene.picked.skill).is_some_and(|index| catalog.skills[index].uri == skill.uri) =>
+        {
+            *outcome = refuse();
+        }
         _ => {}
     }
     let Ok(result) = outcome else { return };

@@ -125,6 +125,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "follows .. between backslashes out of the served files",
     ),
     Fault::new(
+        "sep-2640-read-encoded-separator",
+        "takes %2f for a separator",
+    ),
+    Fault::new(
         "sep-2640-file-mimetype",
         "announces binary files as text/markdown",
     ),
@@ -289,6 +293,12 @@ fn unserved(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
         }
         "sep-2640-read-traversal/backslash" if uri.contains('\\') && escapes(catalog, uri) => {
             *outcome = with_contents(secret(uri));
+        }
+        "sep-2640-read-encoded-separator" => {
+            let plain = uri.replace("%2F", "/").replace("%2f", "/");
+            if catalog.files.contains_key(&plain) {
+                *outcome = scene.redo("uri", Some(&plain));
+            }
         }
         "sep-2640-read-traversal/encoded" if !dot_dot(uri) && escapes(catalog, uri) => {
             *outcome = with_contents(secret(uri));

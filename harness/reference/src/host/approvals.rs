@@ -91,13 +91,37 @@ impl Approvals {
         if !record.kinds.contains(kind) {
             return false;
         }
-        if kind == "execute" && self.fault.on("host-content-bound-approval/execute") {
+        if self.is_unbound(kind) {
             return true;
         }
         if entry.is_dynamic() {
-            return self.fault.on("host-dynamic-not-content-bound/stored");
+            return match record.set.is_empty() {
+                true => self.keeps_dynamic(kind),
+                false => self.fault.on("host-content-bound-approval/dynamic"),
+            };
         }
         !record.revoked && self.bound_to(&record.set, entry)
+    }
+
+    /// Whether approvals of this kind outlive a change of the skill (faults).
+    fn is_unbound(&self, kind: &str) -> bool {
+        match kind {
+            "execute" => self.fault.on("host-content-bound-approval/execute"),
+            "grant" => self.fault.on("host-content-bound-approval/grant"),
+            _ => false,
+        }
+    }
+
+    fn unbound(&self) -> Vec<&'static str> {
+        let mut kinds = vec!["execute", "grant"];
+        kinds.retain(|kind| self.is_unbound(kind));
+        kinds
+    }
+
+    /// Whether approvals of this kind are kept for dynamic skills (faults).
+    fn keeps_dynamic(&self, kind: &str) -> bool {
+        self.fault.on("host-dynamic-not-content-bound/stored")
+            || kind == "execute" && self.fault.on("host-dynamic-not-content-bound/execute")
     }
 
     /// Whether the user had allowed an earlier state of the skill.
@@ -112,7 +136,7 @@ impl Approvals {
     /// Keeps an approval, unless the skill has no content that it could be
     /// bound to.
     pub fn store(&mut self, key: &Key, kind: &str, entry: &Entry) {
-        if entry.is_dynamic() && !self.fault.on("host-dynamic-not-content-bound/stored") {
+        if entry.is_dynamic() && !self.keeps_dynamic(kind) {
             return;
         }
         let at = self.find(key).unwrap_or_else(|| {
@@ -125,11 +149,10 @@ impl Approvals {
             self.records.len() - 1
         });
         let outdated = self.outdated(key, entry);
+        let unbound = self.unbound();
         let record = &mut self.records[at];
         if outdated {
-            record.kinds.retain(|kind| {
-                kind == "execute" && self.fault.on("host-content-bound-approval/execute")
-            });
+            record.kinds.retain(|kind| unbound.contains(&kind.as_str()));
         }
         record.set = entry.set();
         record.revoked = false;
@@ -144,15 +167,15 @@ impl Approvals {
             return false;
         };
         let record = &self.records[at];
-        let kept = entry.is_dynamic() && self.fault.on("host-dynamic-not-content-bound/stored");
+        let kept = entry.is_dynamic()
+            && (record.set.is_empty() || self.fault.on("host-content-bound-approval/dynamic"));
         if record.revoked || kept || self.bound_to(&record.set, entry) {
             return false;
         }
+        let unbound = self.unbound();
         let record = &mut self.records[at];
         record.revoked = true;
-        record.kinds.retain(|kind| {
-            kind == "execute" && self.fault.on("host-content-bound-approval/execute")
-        });
+        record.kinds.retain(|kind| unbound.contains(&kind.as_str()));
         self.keep();
         true
     }
@@ -186,12 +209,15 @@ impl Approvals {
                 .filter(|(uri, _)| {
                     !(self.fault.on("host-content-bound-approval/nested") && nested(uri))
                 })
-                .map(
-                    |(uri, digest)| match self.fault.on("host-content-bound-approval") {
-                        true => (uri.clone(), String::new()),
-                        false => (uri.clone(), digest.clone()),
-                    },
-                )
+                .map(|(uri, digest)| {
+                    if self.fault.on("host-content-bound-approval") {
+                        (uri.clone(), String::new())
+                    } else if self.fault.on("host-content-bound-approval/names") {
+                        (String::new(), digest.clone())
+                    } else {
+                        (uri.clone(), digest.clone())
+                    }
+                })
                 .collect()
         };
         let (approved, now) = (set(approved), set(&now));

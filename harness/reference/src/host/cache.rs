@@ -76,9 +76,17 @@ impl Cache {
     fn place(&self, key: &Key) -> PathBuf {
         let mut path = self.directory.clone();
         if !self.fault.on("host-cache-path-encodes-origin") {
-            path.push(segment(key.label()));
+            path.push(
+                match self.fault.on("host-cache-path-encodes-origin/label") {
+                    true => simple(&key.label().to_lowercase()),
+                    false => segment(key.label()),
+                },
+            );
         }
-        path.extend(key.uri.split('/').map(segment));
+        match self.fault.on("host-cache-path-encodes-origin/uri") {
+            true => path.extend(key.uri.replace("%20", " ").split('/').map(simple)),
+            false => path.extend(key.uri.split('/').map(segment)),
+        }
         path
     }
 
@@ -86,6 +94,8 @@ impl Cache {
     fn one_copy(&self) -> bool {
         self.fault.on("host-cache-write-isolation/in-place")
             || self.fault.on("host-cache-path-encodes-origin")
+            || self.fault.on("host-cache-path-encodes-origin/label")
+            || self.fault.on("host-cache-path-encodes-origin/uri")
     }
 
     fn path(&self, key: &Key, digest: &str) -> PathBuf {
@@ -242,6 +252,12 @@ pub(super) fn segment(text: &str) -> String {
         _ if encoded.len() > 200 => format!("@{}", digest(text.as_bytes()).replace(':', "-")),
         _ => encoded,
     }
+}
+
+/// A path segment that loses what is unusual in a text (faults).
+fn simple(text: &str) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || character == '.';
+    text.replace(|character| !plain(character), "_")
 }
 
 /// Where the digest of a cached file would be kept.

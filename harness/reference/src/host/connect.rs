@@ -326,11 +326,16 @@ impl Host {
             .iter()
             .filter(|server| server.serves_skills())
             .filter_map(|server| server.listing.poll_at)
+            .chain(self.memory.later.as_ref().map(|(at, ..)| *at))
             .min()
     }
 
     /// Fetches the listings that are due (a fault).
     pub async fn poll(&mut self) {
+        if let Some((_, label, entry)) = self.memory.later.take_if(|(at, ..)| *at <= Instant::now())
+        {
+            self.fetch_others(&label, &entry).await;
+        }
         let due = |server: &&Server| {
             server
                 .listing

@@ -85,6 +85,17 @@ impl Entry {
         }
         let resources = match value.get("resources") {
             Some(Value::String(word)) if word == "dynamic" => Resources::Dynamic,
+            Some(Value::String(word))
+                if word.eq_ignore_ascii_case("dynamic")
+                    && fault.on("resources-invalid-entry/case") =>
+            {
+                Resources::Dynamic
+            }
+            Some(Value::Array(items))
+                if items.is_empty() && fault.on("resources-invalid-entry/empty") =>
+            {
+                Resources::Dynamic
+            }
             Some(Value::Array(items)) => Resources::Manifest(manifest(uri, root, items, fault)?),
             None if fault.on("resources-invalid-entry") => Resources::Dynamic,
             Some(_) if fault.on("resources-invalid-entry/type") => Resources::Dynamic,
@@ -178,6 +189,16 @@ fn manifest(uri: &str, root: &str, items: &[Value], fault: Switch) -> Result<Vec
         let digest = match text(value, "digest") {
             Some(digest) if well_formed(digest) => digest,
             _ if fault.on("host-verify-digest/malformed") => "",
+            Some(digest)
+                if fault.on("host-verify-digest/algorithm") && !digest.starts_with("sha256:") =>
+            {
+                ""
+            }
+            Some(digest)
+                if fault.on("host-verify-digest/short") && digest.starts_with("sha256:") =>
+            {
+                digest
+            }
             _ => return Err(format!("its manifest has no well-formed digest for {file}")),
         };
         let size = value

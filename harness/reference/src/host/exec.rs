@@ -25,12 +25,19 @@ impl Host {
         };
         let skills: Vec<Key> = match acting {
             Some(key) => vec![key.clone()],
+            None if self.fault.on("host-exec-gate-while-acting/unattributed") => Vec::new(),
             None => self
                 .windows
                 .iter()
                 .map(|window| window.key.clone())
                 .collect(),
         };
+        if self.fault.on("host-no-implicit-local-execution/tool") {
+            let windows = self.windows.clone();
+            for entry in windows.iter().filter_map(|window| window.entry.as_ref()) {
+                declared(entry, "PreToolUse").await;
+            }
+        }
         for key in skills.iter().filter(|key| key.server.is_some()) {
             if !self.may_execute(user, key, command).await {
                 return json!({"ran": false, "reason": "the user did not allow it"});
@@ -112,8 +119,31 @@ pub(super) async fn hooks(entry: &Entry, moment: &str) {
     let Some(hooks) = entry.frontmatter.get("hooks") else {
         return;
     };
+    run_all(hooks.get(moment).unwrap_or(hooks)).await;
+}
+
+/// The same, where the frontmatter names that moment.
+pub(super) async fn declared(entry: &Entry, moment: &str) {
+    let hooks = entry.frontmatter.get("hooks");
+    if let Some(commands) = hooks.and_then(|hooks| hooks.get(moment)) {
+        run_all(commands).await;
+    }
+}
+
+/// Runs the commands in the text of a skill that stand between `` !` `` and `` ` ``.
+pub(super) async fn fill_in(text: &[u8]) {
+    let text = String::from_utf8_lossy(text);
+    for (start, _) in text.match_indices("!`") {
+        if let Some((command, _)) = text[start + 2..].split_once('`') {
+            let _ = run(command).await;
+        }
+    }
+}
+
+/// Runs every text in a value.
+pub(super) async fn run_all(value: &Value) {
     let mut commands = Vec::new();
-    strings(hooks.get(moment).unwrap_or(hooks), &mut commands);
+    strings(value, &mut commands);
     for command in commands {
         let _ = run(&command).await;
     }

@@ -24,6 +24,8 @@ pub(super) struct Content {
     pub blob: bool,
     /// `_meta` claims that it was verified. Only faults care.
     pub claims_verified: bool,
+    /// What else the answer had. Only faults care.
+    pub rest: Vec<u8>,
 }
 
 /// A file of a skill.
@@ -132,6 +134,7 @@ impl Host {
                 bytes,
                 blob: false,
                 claims_verified: false,
+                rest: Vec::new(),
             });
         }
         let decoded = percent_encoding::percent_decode_str(uri)
@@ -183,10 +186,13 @@ impl Host {
             }
             _ => return Err(unusable("the content has neither text nor blob")),
         };
+        let others = blocks.iter().filter(|block| !matching(block));
+        let rest = others.filter_map(|block| block["text"].as_str());
         Ok(Content {
             bytes,
             blob,
             claims_verified: claims_verified(block),
+            rest: rest.collect::<String>().into_bytes(),
         })
     }
 
@@ -299,7 +305,7 @@ impl Host {
                 }
             }
         }
-        let content = match self.request_resource(label, &wanted).await {
+        let mut content = match self.request_resource(label, &wanted).await {
             Ok(content) => content,
             // The file may have gone, which the entry then says.
             Err(error) if error.is_not_found() && item.is_some() => {
@@ -328,6 +334,9 @@ impl Host {
             && digest(&content.bytes) == item.digest
         {
             self.cache.put(&key, item, &content.bytes);
+        }
+        if self.fault.on("host-verify-digest/other-blocks") {
+            content.bytes.extend(content.rest);
         }
         Ok(File {
             bytes: content.bytes,
@@ -358,10 +367,14 @@ impl Host {
                 || !skill_md && fault.on("host-verify-digest/file")
                 || content.blob && fault.on("host-verify-digest/blob")
                 || entry.source == Source::Get && fault.on("host-verify-digest/get")
-                || item.digest.is_empty() && fault.on("host-verify-digest/malformed");
+                || item.digest.is_empty()
+                    && (fault.on("host-verify-digest/malformed")
+                        || fault.on("host-verify-digest/algorithm"));
             let actual = digest(&content.bytes);
             let digits = if fault.on("host-verify-digest/prefix") {
                 "sha256:".len() + 8
+            } else if fault.on("host-verify-digest/short") {
+                item.digest.len()
             } else {
                 actual.len()
             };
@@ -377,7 +390,7 @@ impl Host {
                 ));
             }
         }
-        if skill_md {
+        if skill_md && !(content.blob && fault.on("host-frontmatter-comparison/blob")) {
             frontmatter::compare(&content.bytes, entry, fault)
         } else {
             Ok(())

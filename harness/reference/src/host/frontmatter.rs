@@ -17,7 +17,11 @@ pub(super) fn compare(bytes: &[u8], entry: &Entry, fault: Switch) -> Result<(), 
     {
         return Ok(());
     }
-    let file = frontmatter::read(bytes).map_err(|reason| format!("SKILL.md: {reason}"))?;
+    let file = match frontmatter::read(bytes) {
+        Ok(file) => file,
+        Err(_) if fault.on("host-frontmatter-comparison/unreadable") => return Ok(()),
+        Err(reason) => return Err(format!("SKILL.md: {reason}")),
+    };
     let (yaml, _) = frontmatter::split(bytes)?;
     let reading = Reading { yaml, fault };
     let skip = |key: &str| {

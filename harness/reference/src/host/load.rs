@@ -84,8 +84,20 @@ impl Host {
                     .extend(entry.frontmatter.get(field).map(tools).unwrap_or_default());
             }
         }
+        if self.fault.on("host-no-implicit-permission-grants/metadata")
+            && let Some(metadata) = entry.frontmatter.get("metadata")
+        {
+            window.granted.extend(tools(&metadata["allowed-tools"]));
+        }
         if self.fault.on("host-no-implicit-local-execution") {
             exec::hooks(&entry, "load").await;
+        }
+        if self.fault.on("host-no-implicit-local-execution/body") {
+            exec::fill_in(&file.bytes).await;
+        }
+        if self.fault.on("host-no-prefetch/later") {
+            let due = std::time::Instant::now() + Duration::from_millis(50);
+            self.memory.later = Some((due, label.clone(), entry.clone()));
         }
         let message = Message::from_server(
             Kind::Skill,
@@ -166,6 +178,19 @@ impl Host {
             {
                 return Ok(false);
             }
+        }
+        if let Some(outer) = outer
+            .as_ref()
+            .filter(|_| self.fault.on("host-nested-fresh-consent/released"))
+        {
+            let outer_key = Key::new(label, &outer.uri);
+            if self.window(&outer_key).is_none() && self.approvals.covers(&outer_key, "load", outer)
+            {
+                return Ok(false);
+            }
+        }
+        if self.fault.on("host-user-policy/declined") && !self.memory.declined.insert(key.clone()) {
+            return Ok(false);
         }
         if self.fault.on("read-is-not-a-load/approval")
             && self.memory.read_as_resource.contains(key)
@@ -262,7 +287,17 @@ impl Host {
         let label = key.label();
         let entry = self.entry(key).await?;
         limits::check(&entry, self.fault)?;
-        let (file, entry) = self.obtain(user, label, &entry, &entry.uri).await?;
+        let obtained = self.obtain(user, label, &entry, &entry.uri).await;
+        if obtained.is_err() && self.fault.on("host-verify-digest/inspect") {
+            let content = self.request_resource(label, &entry.uri).await?;
+            return Ok(Delivered {
+                server: Some(self.presented(label)),
+                uri: entry.uri,
+                bytes: content.bytes,
+                verified: Some(true),
+            });
+        }
+        let (file, entry) = obtained?;
         let bytes = if self.fault.on("host-inspect-before-load") {
             format!("{}: {}", entry.name, entry.description).into_bytes()
         } else {

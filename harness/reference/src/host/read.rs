@@ -32,7 +32,13 @@ impl Host {
         {
             return self.read_generic(&other, &uri, Kind::Resource).await;
         }
-        let outcome = self.read_inside(user, &window, &uri, Kind::File).await;
+        let mut outcome = self.read_inside(user, &window, &uri, Kind::File).await;
+        if outcome.is_err()
+            && self.fault.on("host-reads-bound-to-origin/fallback")
+            && let Some(other) = self.lister_of(&uri, acting.label())
+        {
+            outcome = self.read_generic(&other, &uri, Kind::Resource).await;
+        }
         if self.fault.on("host-acting-window/short") && self.memory.tired_of(acting) {
             self.memory.closed.insert(acting.clone());
             self.windows.retain(|window| window.key != *acting);
@@ -87,7 +93,14 @@ impl Host {
             return refuse("not-found", "a local skill has no server");
         };
         let mut key = window.key.clone();
-        if entry.item(uri).is_none() && !within(entry.root(), uri) {
+        let plainly = uri.split(['?', '#']).next().unwrap_or(uri);
+        if plainly != uri
+            && entry.item(plainly).is_some()
+            && self.fault.on("host-unlisted-read/query")
+        {
+            return self.read_generic(&label, uri, kind).await;
+        }
+        if entry.item(uri).is_none() && !within(entry.root(), plainly) {
             // Another skill in use may hold the file to its own manifest.
             match self.window_around(&label, uri) {
                 Some(around) => {
@@ -122,7 +135,7 @@ impl Host {
         let nested = file.uri != current.uri && file.uri.ends_with("/SKILL.md");
         let mut kind = kind;
         if nested && kind == Kind::File {
-            kind = self.promote(&key, &file_key, &file.bytes);
+            kind = self.promote(&key, &file_key, &file.bytes).await;
         }
         let message = Message::from_server(
             kind,
@@ -136,13 +149,19 @@ impl Host {
             server: Some(self.presented(&label)),
             uri: file.uri,
             bytes: file.bytes,
-            verified: Some(file.verified),
+            verified: Some(file.verified || self.fault.on("host-dynamic-not-content-bound/file")),
         })
     }
 
     /// Takes a nested SKILL.md that is read as a file for more than a file,
     /// which only faults do.
-    fn promote(&mut self, outer: &Key, nested: &Key, bytes: &[u8]) -> Kind {
+    async fn promote(&mut self, outer: &Key, nested: &Key, bytes: &[u8]) -> Kind {
+        if self.fault.on("host-no-implicit-local-execution/nested")
+            && let Ok(fields) = frontmatter::read(bytes)
+            && let Some(hooks) = fields.get("hooks")
+        {
+            super::exec::run_all(hooks).await;
+        }
         if self.fault.on("nested-skillmd-not-acted-on")
             && let Ok(fields) = frontmatter::read(bytes)
             && let Some(window) = self.windows.iter_mut().find(|window| window.key == *outer)

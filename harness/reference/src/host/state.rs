@@ -56,6 +56,10 @@ pub(super) struct Memory {
     pub closed: BTreeSet<Key>,
     /// Skills whose SKILL.md came out of the cache when it was loaded last.
     pub from_cache: BTreeSet<Key>,
+    /// Skills about which the user has been asked before.
+    pub declined: BTreeSet<Key>,
+    /// When to fetch the files of a skill unasked.
+    pub later: Option<(std::time::Instant, String, Entry)>,
     /// How many files were asked for in the window of a skill.
     pub reads: HashMap<Key, usize>,
 }

@@ -24,6 +24,12 @@ impl Host {
                 self.fetch_all_texts(&label).await;
             }
         }
+        if self.fault.on("host-no-implicit-local-execution/session") {
+            let entries = self.servers.iter().flat_map(|server| server.entries());
+            for entry in entries.cloned().collect::<Vec<_>>() {
+                super::exec::declared(&entry, "SessionStart").await;
+            }
+        }
         self.note_names();
         let handles: HashMap<Key, String> = self
             .handles()

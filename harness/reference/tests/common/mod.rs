@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use sep2640_reference::{Channel, Options, Server, Then};
+use sep2640_reference::{Channel, Options, Server};
 use serde_json::{Value, json};
 
 pub const MODERN: &str = "2026-07-28";
@@ -57,18 +57,6 @@ impl Client {
         json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
             .to_string()
             .into_bytes()
-    }
-
-    /// The whole answer, as text with its status.
-    pub fn raw(&self, message: &[u8]) -> String {
-        let answer = self.server.handle(message, self.channel);
-        let body = answer.body.map(|body| String::from_utf8(body).unwrap());
-        let then = match answer.then {
-            Then::GoOn => "",
-            Then::Exit => " exit",
-            Then::Hang => " hang",
-        };
-        format!("{} {}{then}", answer.status, body.unwrap_or_default())
     }
 
     pub fn call(&self, method: &str, params: Value) -> Value {

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
+use super::integrity::spoilt;
+use super::permissions::grants;
 use super::tokens::tokens_of;
 use super::view::{
     LOADS, Outcome, View, acting_on, asks_about, asks_for, inside, member, offered, outcome, place,
@@ -23,7 +25,8 @@ pub const CHECKS: &[Check] = &[
     Check::host("sep-2640-host-dynamic-not-content-bound", dynamic),
 ];
 
-/// A skill that the user's policy forbids is not loaded.
+/// A skill that the user's policy forbids is not loaded, nor one that the user has declined, unless
+/// the user is asked again.
 fn user_policy(view: &View<'_>, judgement: &mut Judgement) {
     for ask in view.asks("load") {
         let Some((server, uri)) = target(ask) else {
@@ -35,16 +38,17 @@ fn user_policy(view: &View<'_>, judgement: &mut Judgement) {
         let forbidden = policy
             .last()
             .is_some_and(|(policy, _)| policy.params.get("allow") == Some(&Value::Bool(false)));
-        if !forbidden {
-            continue;
-        }
+        let declined = view.scene.consents.iter().rfind(|consent| {
+            consent.at < ask.to && asks_for(consent, LOADS) && asks_about(consent, server, uri)
+        });
+        let declined = declined.is_some_and(|last| !last.allowed && last.at < ask.from);
+        let why = match (forbidden, declined) {
+            (true, _) => "a refusal, since the user's policy forbids the skill",
+            (_, true) => "a question or a refusal, since the user had declined the skill",
+            _ => continue,
+        };
         match outcome(ask) {
-            Outcome::Ok(_) => judgement.violated(
-                place(ask),
-                uri,
-                "a refusal, since the user's policy forbids the skill",
-                "it was loaded",
-            ),
+            Outcome::Ok(_) => judgement.violated(place(ask), uri, why, "it was loaded"),
             Outcome::Refused { .. } if view.witnessed() => judgement.holds(),
             _ => {}
         }
@@ -85,6 +89,8 @@ fn inspect(view: &View<'_>, judgement: &mut Judgement) {
                     judgement.holds();
                 }
             }
+            // Content that fails verification need not be shown.
+            Outcome::Refused { .. } if spoilt(view, ask).is_some() => {}
             Outcome::Refused { reason, .. } if view.witnessed() => judgement.violated(
                 place(ask),
                 uri,
@@ -167,15 +173,17 @@ struct Gated<'a> {
 }
 
 fn gated<'a>(view: &View<'a>) -> Vec<Gated<'a>> {
-    let loads = view.asks("load").filter_map(|ask| {
-        let (server, uri) = target(ask)?;
-        matches!(outcome(ask), Outcome::Ok(_)).then_some(Gated {
-            ask,
-            server,
-            uri,
-            kinds: LOADS,
+    let loaded = || {
+        view.asks("load").filter_map(|ask| {
+            let (server, uri) = target(ask)?;
+            matches!(outcome(ask), Outcome::Ok(_)).then_some(Gated {
+                ask,
+                server,
+                uri,
+                kinds: LOADS,
+            })
         })
-    });
+    };
     let runs = view.asks("run_tool").filter_map(|ask| {
         let (server, uri) = acting_on(ask)?;
         let ran = result(ask)?.get("ran") == Some(&Value::Bool(true));
@@ -186,20 +194,32 @@ fn gated<'a>(view: &View<'a>) -> Vec<Gated<'a>> {
             kinds: &["execute"],
         })
     });
-    loads.chain(runs).collect()
+    let grants = view.results("tools").flat_map(|(ask, tools)| {
+        let of_skill = move |load: Gated<'a>| {
+            let entry = view.held(load.server, load.uri, ask.from)?;
+            let granted = load.ask.to < ask.from && grants(tools, entry);
+            granted.then_some(Gated {
+                ask,
+                kinds: &["grant"],
+                ..load
+            })
+        };
+        loaded().filter_map(of_skill)
+    });
+    loaded().chain(runs).chain(grants).collect()
 }
 
 /// An approval that is kept holds for the files that the entry had at that moment, and for no
 /// others.
 fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
-    for gated in gated(view) {
-        let Gated {
-            ask,
-            server,
-            uri,
-            kinds,
-        } = gated;
-        let Some(now) = view.held(server, uri, ask.to).and_then(set) else {
+    for Gated {
+        ask,
+        server,
+        uri,
+        kinds,
+    } in gated(view)
+    {
+        let Some(now) = view.held(server, uri, ask.to) else {
             continue;
         };
         let mut given = view.scene.consents.iter().filter(|consent| {
@@ -218,8 +238,13 @@ fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
         if !persisted && consent.at < ask.from {
             continue;
         }
-        let then = view.held(server, uri, consent.at).and_then(set);
-        if then.as_ref() != Some(&now) {
+        let then = view.held(server, uri, consent.at);
+        let (then, now) = (then.and_then(set), set(now));
+        // What was approved as dynamic is another check's.
+        if then.is_none() && now.is_none() {
+            continue;
+        }
+        if then != now {
             judgement.violated(
                 place(ask),
                 uri,
@@ -256,52 +281,54 @@ fn dynamic(view: &View<'_>, judgement: &mut Judgement) {
             }
         }
     }
-    for ask in view.asks("load") {
-        let Some((server, uri)) = target(ask) else {
+    let reads = view.uses().into_iter();
+    for used in reads.filter(|used| is_dynamic(used.server, used.skill, used.ask.to)) {
+        let Outcome::Ok(result) = used.outcome else {
             continue;
         };
-        let Outcome::Ok(result) = outcome(ask) else {
-            continue;
-        };
-        if !is_dynamic(server, uri, ask.to) {
-            continue;
-        }
         match verified(result) {
             Some(true) => judgement.violated(
-                place(ask),
-                uri,
+                place(used.ask),
+                used.uri,
                 "content that is not presented as verified",
                 "it is",
             ),
             Some(false) => judgement.holds(),
             None => {}
         }
+    }
+    for Gated {
+        ask,
+        server,
+        uri,
+        kinds,
+    } in gated(view)
+    {
         // Within a session a host may remember; what it keeps on disk must not count.
-        let Some(restart) = view
-            .asks("restart")
-            .filter(|restart| restart.to < ask.from)
-            .last()
-        else {
+        let restarts = view.asks("restart").filter(|other| other.to < ask.from);
+        let Some(restart) = restarts.last() else {
             continue;
         };
-        let kept = view.scene.consents.iter().any(|consent| {
-            consent.at < restart.from
-                && consent.allowed
-                && asks_for(consent, LOADS)
-                && asks_about(consent, server, uri)
+        let about = |consent: &&Consent| {
+            consent.at < ask.to && asks_for(consent, kinds) && asks_about(consent, server, uri)
+        };
+        let mut consents = view.scene.consents.iter().filter(about);
+        // What was approved as a set of files is another check's.
+        let kept = consents.clone().any(|consent| {
+            consent.at < restart.from && consent.allowed && is_dynamic(server, uri, consent.at)
         });
-        let asked = view.scene.consents.iter().any(|consent| {
-            consent.at > restart.to && consent.at < ask.to && asks_about(consent, server, uri)
-        });
-        if kept && !asked {
+        if !kept || !is_dynamic(server, uri, ask.to) {
+            continue;
+        }
+        if consents.any(|consent| consent.at > restart.to) {
+            judgement.holds();
+        } else {
             judgement.violated(
                 place(ask),
                 uri,
                 "a question to the user, whatever was approved before",
-                "it was loaded under a kept approval",
+                format!("`{}` under a kept approval", ask.verb),
             );
-        } else if kept {
-            judgement.holds();
         }
     }
 }

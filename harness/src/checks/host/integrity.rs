@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::super::Check;
 use super::tokens::{contents, tokens, tokens_of};
-use super::view::{Outcome, Use, View, bytes, item, member, outcome, place};
+use super::view::{Outcome, Use, View, bytes, item, member, outcome, place, target};
 use crate::checks::entries::size_of;
-use crate::model::frontmatter::{self, Kind};
+use crate::model::frontmatter::{self, ErrorKind, Kind, NoBlock};
 use crate::verdict::Judgement;
 use crate::wire::content::Content;
-use crate::wire::scene::Served;
+use crate::wire::scene::{Ask, Served};
 
 pub(super) const DIGEST: &str = "sep-2640-host-verify-digest";
 
@@ -90,6 +90,20 @@ impl Fetched<'_> {
         (listed != digest).then(|| (listed.to_owned(), digest))
     }
 
+    /// The URI of another item of the same answer whose content was handed over as well.
+    fn others(&self, result: &Value) -> Option<&str> {
+        let items = self.served.result.as_ref()?.get("contents")?.as_array()?;
+        let own = items
+            .iter()
+            .find(|item| member(item, "uri") == Some(self.used.uri))?;
+        let (own, handed) = (tokens_of(own), tokens_of(result));
+        let other = items.iter().find(|item| {
+            let sent = tokens_of(item);
+            sent.difference(&own).any(|token| handed.contains(token))
+        })?;
+        member(other, "uri")
+    }
+
     /// Whether content that was refused reached the context: words of it that the host handed over at
     /// no other time.
     fn leaked(&self, view: &View<'_>) -> bool {
@@ -141,8 +155,49 @@ fn verify_digest(view: &View<'_>, judgement: &mut Judgement) {
                 format!("content with the digest {listed}, or none"),
                 format!("content with the digest {digest} was handed over"),
             );
+        } else if let Outcome::Ok(result) = fetched.used.outcome
+            && let Some(other) = fetched.others(result)
+        {
+            judgement.violated(
+                place(fetched.used.ask),
+                fetched.used.uri,
+                "the content that was verified, and nothing beside it",
+                format!("content that the same answer had for {other} was handed over along"),
+            );
+            judgement.because("content");
         }
     }
+    inspected(view, judgement);
+}
+
+/// What the user is shown before a load is not called verified when it is not.
+fn inspected(view: &View<'_>, judgement: &mut Judgement) {
+    for ask in view.asks("inspect") {
+        let (Some(served), Outcome::Ok(result)) = (spoilt(view, ask), outcome(ask)) else {
+            continue;
+        };
+        let verified = result.get("verified") == Some(&Value::Bool(true));
+        if verified && view.used(Outcome::Ok(result), served) {
+            judgement.violated(
+                place(ask),
+                member(&ask.params, "uri").unwrap_or("inspect"),
+                "no content presented as verified that has another digest than the listed one",
+                "it was shown as verified",
+            );
+            judgement.because("content");
+        } else if view.witnessed() {
+            judgement.holds();
+        }
+    }
+}
+
+/// The answer for the file that a call names, where its digest is not the listed one.
+pub(super) fn spoilt<'a>(view: &View<'a>, ask: &Ask) -> Option<&'a Served> {
+    let (server, uri) = target(ask)?;
+    let (served, content) = view.fetched(ask, server, uri)?;
+    let entry = view.held(server, uri, ask.to)?;
+    let listed = member(item(entry, uri)?, "digest")?;
+    (content.digest()? != listed).then_some(served)
 }
 
 /// Content whose length is another than the listed one is not handed over, even when its digest is
@@ -190,8 +245,25 @@ fn frontmatter_compared(view: &View<'_>, judgement: &mut Judgement) {
 pub(super) fn difference(content: &Content, entry: &Value) -> Option<String> {
     let (len, _) = bytes(content)?;
     let complete = content.opening.len() as u64 == len;
-    let block = frontmatter::block(&content.opening, complete).ok()?;
-    let document = frontmatter::read(block).ok()?;
+    let block = match frontmatter::block(&content.opening, complete) {
+        Ok(block) => block,
+        // Every entry has a name and a description, so that nothing agrees with none.
+        Err(NoBlock::Missing(_)) if !content.opening.trim_ascii_start().starts_with(b"---") => {
+            return Some("SKILL.md has no frontmatter".to_owned());
+        }
+        Err(NoBlock::Unclosed) => return Some("the frontmatter of SKILL.md has no end".to_owned()),
+        Err(_) => return None,
+    };
+    let document = match frontmatter::read(block) {
+        Ok(document) => document,
+        Err(error) if error.kind == ErrorKind::Syntax => {
+            return Some("the frontmatter of SKILL.md cannot be read".to_owned());
+        }
+        Err(_) => return None,
+    };
+    if document.mapping().is_none() {
+        return Some("the frontmatter of SKILL.md is no mapping".to_owned());
+    }
     let found = frontmatter::compare(&document, entry.get("frontmatter")?)
         .into_iter()
         .find(|difference| difference.kind == Kind::Neither)?;

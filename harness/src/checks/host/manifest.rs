@@ -33,7 +33,8 @@ fn unlisted_read(view: &View<'_>, judgement: &mut Judgement) {
             continue;
         }
         // What a directory showed is another check's.
-        if !inside(used.skill, used.uri) || shown_in_directory(view, used.uri, used.ask.from) {
+        if !inside(used.skill, bare(used.uri)) || shown_in_directory(view, used.uri, used.ask.from)
+        {
             continue;
         }
         if !view.loaded(used.server, used.skill, used.ask.from) {
@@ -50,7 +51,7 @@ fn unlisted_read(view: &View<'_>, judgement: &mut Judgement) {
         // However the host spells what it asks for.
         let lacks = |frame: usize, uri: &str| {
             let entry = view.held(used.server, used.skill, frame);
-            inside(used.skill, uri) && entry.is_some_and(|entry| item(entry, uri).is_none())
+            inside(used.skill, bare(uri)) && entry.is_some_and(|entry| item(entry, uri).is_none())
         };
         let asked = view.during(used.ask).find(|served| {
             served.method == "resources/read"
@@ -68,6 +69,8 @@ fn unlisted_read(view: &View<'_>, judgement: &mut Judgement) {
             continue;
         }
         match used.outcome {
+            // Whoever drops a query or a fragment has read another file, which may be a listed one.
+            Outcome::Ok(_) if bare(used.uri) != used.uri => {}
             Outcome::Ok(_) if lists(used.ask.to) == Some(false) => {
                 judgement.violated(
                     place(used.ask),
@@ -81,6 +84,11 @@ fn unlisted_read(view: &View<'_>, judgement: &mut Judgement) {
             _ => {}
         }
     }
+}
+
+/// A URI without its query and fragment.
+fn bare(uri: &str) -> &str {
+    uri.split(['?', '#']).next().unwrap_or(uri)
 }
 
 /// Why an entry is invalid as a whole, if it is.

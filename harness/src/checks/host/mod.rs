@@ -3,6 +3,7 @@
 //! Each check looks at every scene, whatever the scenario was made for. Names of steps (`as: …`) say
 //! how a situation was built, never what the right answer is.
 
+pub mod activation;
 pub mod cache;
 pub mod consent;
 pub mod context;
@@ -17,6 +18,7 @@ pub mod manifest;
 pub mod names;
 pub mod origin;
 pub mod paging;
+pub mod permissions;
 pub mod requests;
 pub mod tokens;
 pub mod view;
@@ -38,5 +40,7 @@ pub(super) const FILES: &[&[Check]] = &[
     context::CHECKS,
     consent::CHECKS,
     execution::CHECKS,
+    permissions::CHECKS,
+    activation::CHECKS,
     cache::CHECKS,
 ];

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::super::Check;
-use super::view::{Outcome, View, at, member, outcome, place, target};
+use super::view::{Delivery, Outcome, View, at, member, offered, outcome, place, target};
 use crate::verdict::Judgement;
 use crate::wire::jsonrpc::{EXTENSION, RESOURCE_NOT_FOUND};
 use crate::wire::scene::Served;
@@ -28,19 +28,12 @@ pub const CHECKS: &[Check] = &[
 /// What a server declared of the extension when it was last asked before a frame: `None` if it has
 /// not been asked, else its settings, null without the extension.
 pub(super) fn settings<'a>(view: &View<'a>, server: &str, before: usize) -> Option<&'a Value> {
-    view.scene
-        .served
-        .iter()
-        .filter(|served| served.server == server && served.to < before)
-        .filter(|served| matches!(served.method.as_str(), "initialize" | "server/discover"))
-        .filter_map(|served| served.result.as_ref())
-        .next_back()
-        .map(|result| {
-            result
-                .get("capabilities")
-                .and_then(|capabilities| capabilities.get("extensions")?.get(EXTENSION))
-                .unwrap_or(&Value::Null)
-        })
+    view.opening(server, before).map(|result| {
+        result
+            .get("capabilities")
+            .and_then(|capabilities| capabilities.get("extensions")?.get(EXTENSION))
+            .unwrap_or(&Value::Null)
+    })
 }
 
 /// A server with empty settings is used like any other.
@@ -268,10 +261,7 @@ fn result_type(view: &View<'_>, judgement: &mut Judgement) {
             .filter_map(|served| served.result.as_ref())
             .map(|result| member(result, "resultType"))
             .collect();
-        let unknown = kinds
-            .iter()
-            .flatten()
-            .find(|kind| !matches!(**kind, "complete" | "input_required"));
+        let unknown = kinds.iter().flatten().find(|kind| !is_known(Some(kind)));
         match (unknown, outcome(ask)) {
             (Some(kind), Outcome::Ok(_)) => judgement.violated(
                 place(ask),
@@ -288,6 +278,25 @@ fn result_type(view: &View<'_>, judgement: &mut Judgement) {
             _ => {}
         }
     }
+    for (ask, list) in view.results("list") {
+        for (server, uri, _) in offered(list) {
+            let Some(server) = server else { continue };
+            let known = |delivery: &Delivery<'_>| is_known(delivery.result_type);
+            let mut entries = view.entries(server, uri, ask.to).peekable();
+            if entries.peek().is_some() && !entries.any(known) {
+                judgement.violated(
+                    place(ask),
+                    uri,
+                    "no use of a result of an unknown type",
+                    "the skill is offered, though only such a result names it",
+                );
+            }
+        }
+    }
+}
+
+fn is_known(result_type: Option<&str>) -> bool {
+    result_type.is_none_or(|kind| matches!(kind, "complete" | "input_required"))
 }
 
 /// A cached answer of skills/get is no answer to a question for another skill.

@@ -21,6 +21,8 @@ pub struct Delivery<'a> {
     pub method: &'a str,
     /// The entry.
     pub entry: &'a Value,
+    /// The `resultType` of the result that it came in.
+    pub result_type: Option<&'a str>,
 }
 
 /// What a host did with a call that hands content over.
@@ -60,6 +62,8 @@ pub struct View<'a> {
     /// The scene.
     pub scene: &'a Scene,
     deliveries: Vec<Delivery<'a>>,
+    /// The answers in which servers said what they have.
+    openings: Vec<(&'a Served, &'a Value)>,
 }
 
 impl<'a> View<'a> {
@@ -84,9 +88,30 @@ impl<'a> View<'a> {
                 server: &served.server,
                 method: &served.method,
                 entry,
+                result_type: member(result, "resultType"),
             }));
         }
-        Self { scene, deliveries }
+        let opens =
+            |served: &&Served| matches!(served.method.as_str(), "initialize" | "server/discover");
+        let opening = |served: &'a Served| Some((served, served.result.as_ref()?));
+        Self {
+            scene,
+            deliveries,
+            openings: scene
+                .served
+                .iter()
+                .filter(opens)
+                .filter_map(opening)
+                .collect(),
+        }
+    }
+
+    /// What a server said of itself when it was last asked before a frame.
+    pub fn opening(&self, server: &str, before: usize) -> Option<&'a Value> {
+        let mut latest = self.openings.iter().rev();
+        latest
+            .find(|(served, _)| served.server == server && served.to < before)
+            .map(|(_, result)| *result)
     }
 
     /// The calls of a verb.

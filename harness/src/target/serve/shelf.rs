@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::spec::{FileSpec, SkillSpec};
 use crate::wire::content::digest_string;
-use crate::wire::disk::LENIENT;
+use crate::wire::mapping::LENIENT;
 
 /// What every token begins with: text that no host writes by itself.
 pub const TOKEN: &str = "KC-";

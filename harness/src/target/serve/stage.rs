@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::bend::Rule;
 use super::methods::Server;
@@ -16,6 +17,10 @@ use crate::wire::scene::{
     Ask, Bait, CacheLook, Consent, Crossing, Scene, Served, Tampered, Touched,
 };
 use crate::wire::{Revision, Transport, json as wire_json};
+
+/// Most requests of a host in one scene: one that follows pages without an end would fill the record for
+/// as long as it is let.
+const MOST: usize = 20_000;
 
 /// Shared handle on the servers and the record.
 #[derive(Debug, Clone)]
@@ -29,6 +34,7 @@ struct Inner {
     number: usize,
     servers: Vec<(Server, Vec<Rule>)>,
     scene: Scene,
+    flood: Arc<Notify>,
 }
 
 /// What is sent back to a host.
@@ -70,6 +76,7 @@ impl Stage {
                 number: 0,
                 servers: Vec::new(),
                 scene: nothing(revision, transport, 0),
+                flood: Arc::default(),
             })),
         }
     }
@@ -80,6 +87,7 @@ impl Stage {
         let mut inner = self.lock();
         inner.number += 1;
         inner.servers = servers;
+        inner.flood = Arc::default();
         scenario.clone_into(&mut inner.scene.scenario);
         inner.number
     }
@@ -262,8 +270,22 @@ impl Stage {
         };
         served.to = inner.frame(self.started, label, Direction::Sent, text.as_bytes());
         inner.scene.served.push(served);
+        if inner.is_flooded() {
+            inner.flood.notify_one();
+        }
         response.body = Some(text.into());
         Some(response)
+    }
+
+    /// Waits until the host has sent more requests in this scene than any purpose needs.
+    pub async fn flooded(&self) {
+        let flood = Arc::clone(&self.lock().flood);
+        flood.notified().await;
+    }
+
+    /// How many requests were too many, if they were.
+    pub fn flood(&self) -> Option<usize> {
+        self.lock().is_flooded().then_some(MOST)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -278,6 +300,10 @@ impl Inner {
     /// Number of the last frame.
     fn here(&self) -> usize {
         self.scene.base + self.scene.frames.len()
+    }
+
+    fn is_flooded(&self) -> bool {
+        self.scene.served.len() >= MOST
     }
 
     fn frame(

@@ -87,6 +87,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "resolves the references of a nested SKILL.md against the outer skill",
     ),
     Fault::host(
+        "sep-2640-client-result-type/entries",
+        "takes listings and entries of unknown result types",
+    )
+    .modern(),
+    Fault::host(
         "sep-2640-client-result-type",
         "uses results whose resultType it does not know",
     )

@@ -24,6 +24,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "keeps its cache where it discovers local skills",
     ),
     Fault::host(
+        "sep-2640-host-cache-path-encodes-origin/label",
+        "makes cache paths from labels that lose case and signs",
+    ),
+    Fault::host(
+        "sep-2640-host-cache-path-encodes-origin/uri",
+        "makes cache paths from URIs that lose signs",
+    ),
+    Fault::host(
         "sep-2640-host-cache-path-encodes-origin",
         "makes cache paths from the URI alone",
     ),
@@ -70,6 +78,14 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-frontmatter-comparison/value",
         "compares only name and description in the frontmatter",
+    ),
+    Fault::host(
+        "sep-2640-host-frontmatter-comparison/blob",
+        "compares the frontmatter of text only, not of blobs",
+    ),
+    Fault::host(
+        "sep-2640-host-frontmatter-comparison/unreadable",
+        "passes over frontmatter that cannot be read",
     ),
     Fault::host(
         "sep-2640-host-frontmatter-comparison/extra",
@@ -120,6 +136,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "reads the supporting files when a skill is loaded",
     ),
     Fault::host(
+        "sep-2640-host-no-prefetch/later",
+        "reads all files a moment after the load",
+    ),
+    Fault::host(
         "sep-2640-host-no-prefetch/approve",
         "fetches a skill before its load is approved",
     ),
@@ -160,6 +180,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "reads unlisted files of a skill",
     ),
     Fault::host(
+        "sep-2640-host-unlisted-read/query",
+        "asks for a listed file with a query, and does not verify it",
+    ),
+    Fault::host(
         "sep-2640-host-unlisted-read/request-only",
         "requests unlisted files of a skill and throws them away",
     ),
@@ -186,6 +210,22 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-verify-digest/malformed",
         "takes a malformed or missing digest for nothing to check",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/inspect",
+        "shows the user content that fails verification as verified",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/other-blocks",
+        "hands over all content of an answer when that of the file is right",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/short",
+        "compares as many digits as the listed digest has",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/algorithm",
+        "passes over digests of other algorithms",
     ),
     Fault::host(
         "sep-2640-host-verify-digest/first-block",

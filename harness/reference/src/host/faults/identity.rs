@@ -132,6 +132,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "takes any value of resources but an array for a dynamic skill",
     ),
     Fault::host(
+        "sep-2640-resources-invalid-entry/empty",
+        "takes an empty manifest for that of a dynamic skill",
+    ),
+    Fault::host(
+        "sep-2640-resources-invalid-entry/case",
+        "takes \"Dynamic\" for \"dynamic\"",
+    ),
+    Fault::host(
         "sep-2640-resources-invalid-entry/no-skillmd",
         "loads SKILL.md unverified when the manifest lacks it",
     ),

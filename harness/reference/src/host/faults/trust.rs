@@ -48,6 +48,18 @@ pub(super) const FAULTS: &[Fault] = &[
         "keeps the approval to execute when a skill has changed",
     ),
     Fault::host(
+        "sep-2640-host-content-bound-approval/dynamic",
+        "keeps approvals when a skill becomes dynamic",
+    ),
+    Fault::host(
+        "sep-2640-host-content-bound-approval/names",
+        "binds approvals to digests and not to URIs",
+    ),
+    Fault::host(
+        "sep-2640-host-content-bound-approval/grant",
+        "keeps the grant of tools when a skill has changed",
+    ),
+    Fault::host(
         "sep-2640-host-cross-origin-read-approval",
         "reads from another server without asking",
     ),
@@ -68,8 +80,20 @@ pub(super) const FAULTS: &[Fault] = &[
         "stores approvals of dynamic skills",
     ),
     Fault::host(
+        "sep-2640-host-dynamic-not-content-bound/file",
+        "presents files of dynamic skills as verified",
+    ),
+    Fault::host(
+        "sep-2640-host-dynamic-not-content-bound/execute",
+        "stores approvals to execute for dynamic skills",
+    ),
+    Fault::host(
         "sep-2640-host-exec-gate-while-acting",
         "runs tools unasked while it acts on an MCP skill",
+    ),
+    Fault::host(
+        "sep-2640-host-exec-gate-while-acting/unattributed",
+        "runs tools unasked when the call names no skill",
     ),
     Fault::host(
         "sep-2640-host-ignore-allowed-tools",
@@ -92,6 +116,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "loads nested skills under the approval of the outer skill",
     ),
     Fault::host(
+        "sep-2640-host-nested-fresh-consent/released",
+        "loads nested skills unasked when the approved outer skill is released",
+    ),
+    Fault::host(
         "sep-2640-host-no-implicit-local-execution",
         "runs a hook of the frontmatter on loading",
     ),
@@ -112,8 +140,28 @@ pub(super) const FAULTS: &[Fault] = &[
         "runs a hook of the frontmatter on release",
     ),
     Fault::host(
+        "sep-2640-host-no-implicit-local-execution/body",
+        "runs commands that the text of a skill has filled in",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/nested",
+        "runs hooks of a nested SKILL.md that is read as a file",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/session",
+        "runs a hook of the frontmatter when skills are listed",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/tool",
+        "runs a hook of the frontmatter before a tool",
+    ),
+    Fault::host(
         "sep-2640-host-no-implicit-permission-grants",
         "puts permissions and additional-directories in force on loading",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-permission-grants/metadata",
+        "puts tools in force that metadata names",
     ),
     Fault::host(
         "sep-2640-host-origin-tag-visible",
@@ -132,6 +180,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "reads from whichever server lists a skill with the URI",
     ),
     Fault::host(
+        "sep-2640-host-reads-bound-to-origin/fallback",
+        "reads from another server what its own lacks",
+    ),
+    Fault::host(
         "sep-2640-host-skills-are-data",
         "puts skills into context in the role of the system",
     ),
@@ -146,5 +198,9 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-user-policy",
         "loads skills that the user's policy forbids",
+    ),
+    Fault::host(
+        "sep-2640-host-user-policy/declined",
+        "loads a declined skill when it is asked for again",
     ),
 ];
