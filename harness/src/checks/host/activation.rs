@@ -126,7 +126,8 @@ fn read_is_no_load(view: &View<'_>, judgement: &mut Judgement) {
         else {
             continue;
         };
-        if !uri.ends_with("/SKILL.md") || view.loaded(server, uri, ask.from) {
+        // Nor one that the host routes into its loading path, with the consent that belongs to it.
+        if !uri.ends_with("/SKILL.md") || view.loaded(server, uri, ask.to) {
             continue;
         }
         let entry = view.held(server, uri, ask.to);

@@ -42,6 +42,12 @@ fn user_policy(view: &View<'_>, judgement: &mut Judgement) {
             consent.at < ask.to && asks_for(consent, LOADS) && asks_about(consent, server, uri)
         });
         let declined = declined.is_some_and(|last| !last.allowed && last.at < ask.from);
+        let overruled = view.consents(ask).any(|consent| {
+            consent.allowed && asks_for(consent, LOADS) && asks_about(consent, server, uri)
+        });
+        if overruled {
+            continue;
+        }
         let why = match (forbidden, declined) {
             (true, _) => "a refusal, since the user's policy forbids the skill",
             (_, true) => "a question or a refusal, since the user had declined the skill",
@@ -209,6 +215,28 @@ fn gated<'a>(view: &View<'a>) -> Vec<Gated<'a>> {
     loaded().chain(runs).chain(grants).collect()
 }
 
+/// Whether a question is one of these kinds; one that comes before a file is read, or that is about a
+/// server as a whole, is none about a load.
+fn covers(view: &View<'_>, consent: &Consent, kinds: &[&str]) -> bool {
+    let of_a_file = view.under(consent.at).is_some_and(|ask| {
+        ask.verb == "read" && member(&ask.params, "uri") != member(&consent.params, "uri")
+    });
+    let of_a_server = member(&consent.params, "kind") == Some("server");
+    asks_for(consent, kinds) && !((of_a_file || of_a_server) && kinds == LOADS)
+}
+
+/// The frame by which it is settled what a question was about: a host may ask first and get the entry
+/// then, as long as it has fetched no content.
+fn settled(view: &View<'_>, consent: &Consent) -> usize {
+    let Some(ask) = view.under(consent.at) else {
+        return consent.at;
+    };
+    let read = view
+        .during(ask)
+        .find(|served| served.at > consent.at && served.method == "resources/read");
+    read.map_or(ask.to, |served| served.at)
+}
+
 /// An approval that is kept holds for the files that the entry had at that moment, and for no
 /// others.
 fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
@@ -225,7 +253,7 @@ fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
         let mut given = view.scene.consents.iter().filter(|consent| {
             consent.at < ask.to
                 && consent.allowed
-                && asks_for(consent, kinds)
+                && covers(view, consent, kinds)
                 && asks_about(consent, server, uri)
         });
         let Some(consent) = given.next_back() else {
@@ -238,7 +266,7 @@ fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
         if !persisted && consent.at < ask.from {
             continue;
         }
-        let then = view.held(server, uri, consent.at);
+        let then = view.held(server, uri, settled(view, consent));
         let (then, now) = (then.and_then(set), set(now));
         // What was approved as dynamic is another check's.
         if then.is_none() && now.is_none() {
@@ -310,7 +338,7 @@ fn dynamic(view: &View<'_>, judgement: &mut Judgement) {
             continue;
         };
         let about = |consent: &&Consent| {
-            consent.at < ask.to && asks_for(consent, kinds) && asks_about(consent, server, uri)
+            consent.at < ask.to && covers(view, consent, kinds) && asks_about(consent, server, uri)
         };
         let mut consents = view.scene.consents.iter().filter(about);
         // What was approved as a set of files is another check's.

@@ -74,7 +74,8 @@ fn is_generic(view: &View<'_>, server: &str, uri: &str) -> bool {
             && member(&ask.params, "server").is_none_or(|other| other == server)
     };
     let by_tool = view.asks("read_resource").any(named);
-    let otherwise = view.asks("load").any(named)
+    let otherwise = view.loaded(server, uri, usize::MAX)
+        || view.asks("load").any(named)
         || view
             .asks("read")
             .any(|ask| named(ask) && acting_on(ask).is_some());

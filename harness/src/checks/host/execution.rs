@@ -27,7 +27,7 @@ fn ran(ask: &Ask) -> Option<bool> {
 }
 
 /// Whether the user has agreed that code is run for a skill.
-fn may_run(view: &View<'_>, ask: &Ask, server: &str, uri: &str) -> bool {
+pub(super) fn may_run(view: &View<'_>, ask: &Ask, server: &str, uri: &str) -> bool {
     view.scene.consents.iter().any(|consent| {
         consent.at < ask.to
             && consent.allowed
@@ -117,6 +117,27 @@ fn judge_run(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, actual: &str
     }
 }
 
+/// Whether the user had agreed to execution for the skill that declares a command.
+fn approved(view: &View<'_>, command: &str, before: usize) -> bool {
+    let declares = |entry: &Value| {
+        let frontmatter = entry.get("frontmatter").map(Value::to_string);
+        frontmatter.is_some_and(|text| text.contains(command))
+    };
+    let declared = |server: &str, uri: &str| view.held(server, uri, before).is_some_and(declares);
+    let anywhere = view
+        .deliveries()
+        .iter()
+        .any(|delivery| declares(delivery.entry));
+    view.scene.consents.iter().any(|consent| {
+        let server = member(&consent.params, "server").unwrap_or_default();
+        let uri = member(&consent.params, "uri").unwrap_or_default();
+        consent.at < before
+            && consent.allowed
+            && asks_for(consent, &["execute"])
+            && (declared(server, uri) || !anywhere)
+    })
+}
+
 /// Nothing that a skill says is run without the user's approval of that skill: neither what its
 /// frontmatter declares nor what its body asks for.
 fn no_execution(view: &View<'_>, judgement: &mut Judgement) {
@@ -124,7 +145,7 @@ fn no_execution(view: &View<'_>, judgement: &mut Judgement) {
         let Bait::Command(name) = &touched.what else {
             continue;
         };
-        if name.starts_with("hook") {
+        if name.starts_with("hook") && !approved(view, name, touched.at) {
             judgement.violated(
                 at(touched.at),
                 format!("the command `{name}` of a skill's frontmatter"),

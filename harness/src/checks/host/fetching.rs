@@ -51,7 +51,8 @@ fn no_prefetch(view: &View<'_>, judgement: &mut Judgement) {
             ("read" | "read_resource" | "inspect", _) => None,
             // A host may look again at what it acts on before it lets it run anything.
             ("run_tool", Some(ask))
-                if acting_on(ask).is_some_and(|(_, skill)| inside(skill, uri)) =>
+                if acting_on(ask).is_some_and(|(_, skill)| inside(skill, uri))
+                    || acting_on(ask).is_none() && is_of_loaded(view, served, uri) =>
             {
                 None
             }
@@ -84,12 +85,23 @@ fn no_prefetch(view: &View<'_>, judgement: &mut Judgement) {
     }
 }
 
+/// Whether a file is one of a skill that was loaded before.
+fn is_of_loaded(view: &View<'_>, served: &Served, uri: &str) -> bool {
+    view.deliveries().iter().any(|delivery| {
+        let skill = member(delivery.entry, "uri").unwrap_or_default();
+        delivery.server == served.server
+            && inside(skill, uri)
+            && view.loaded(delivery.server, skill, served.at)
+    })
+}
+
 /// Why a read during a load is not part of it.
 fn not_needed(view: &View<'_>, ask: &Ask, served: &Served, uri: &str) -> Option<String> {
-    let denied = view
+    let last = view
         .consents(ask)
-        .any(|consent| consent.at < served.at && !consent.allowed && asks_to_load(&consent.params));
-    if denied {
+        .filter(|consent| consent.at < served.at && asks_to_load(&consent.params))
+        .last();
+    if last.is_some_and(|consent| !consent.allowed) {
         return Some("although the user had declined the load".to_owned());
     }
     let refreshed = view.during(ask).any(|other| {
@@ -159,9 +171,7 @@ fn mount_lazy(view: &View<'_>, judgement: &mut Judgement) {
 
 fn quiet(view: &View<'_>, judgement: &mut Judgement, verb: &str) {
     for (ask, _) in view.results(verb) {
-        let read = view
-            .during(ask)
-            .find(|served| served.method == "resources/read");
+        let read = reads(view).find(|served| ask.from < served.at && served.at < ask.to);
         match read {
             None => judgement.holds(),
             Some(served) => judgement.violated(

@@ -225,6 +225,8 @@ fn path_encodes_origin(view: &View<'_>, judgement: &mut Judgement) {
             let files: Vec<(&str, Option<&str>, Option<&str>)> = files
                 .into_iter()
                 .flatten()
+                // A mount may hold files of local skills.
+                .filter(|file| verb == "cache" || file.get("server") != Some(&Value::Null))
                 .filter_map(|file| {
                     let path = member(file, "path")?;
                     Some((path, member(file, "server"), member(file, "uri")))

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
+use super::execution::may_run;
 use super::tokens::{contents, tokens, tokens_of};
-use super::view::{Outcome, Use, View, bytes, item, member, outcome, place, target};
+use super::view::{Outcome, Use, View, acting_on, bytes, item, member, outcome, place, target};
 use crate::checks::entries::size_of;
 use crate::model::frontmatter::{self, ErrorKind, Kind, NoBlock};
 use crate::verdict::Judgement;
@@ -287,10 +288,15 @@ fn annotations(view: &View<'_>, judgement: &mut Judgement) {
             );
         }
     }
+    let agreed = |ask: &Ask| {
+        let skill = acting_on(ask);
+        skill.is_some_and(|(server, uri)| may_run(view, ask, server, uri))
+            || view.consents(ask).next().is_some()
+    };
     for ask in view.named("annotated").filter(|ask| ask.verb == "run_tool") {
         let ran = super::view::result(ask).and_then(|result| result.get("ran")?.as_bool());
         match ran {
-            Some(true) if view.consents(ask).next().is_none() => {
+            Some(true) if !agreed(ask) => {
                 judgement.violated(
                     place(ask),
                     "run_tool",

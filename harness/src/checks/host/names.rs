@@ -281,7 +281,9 @@ fn handles_stay(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, list: &Va
         return;
     };
     for (server, uri, item) in offered(earlier) {
-        let Some(handle) = member(item, "shown_as") else {
+        // A number is a place in a list, and no name.
+        let name = member(item, "name").unwrap_or_default();
+        let Some(handle) = member(item, "shown_as").filter(|handle| handle.contains(name)) else {
             continue;
         };
         let key = |server: Option<&str>, uri: &str, item: &Value| match server {

@@ -318,6 +318,8 @@ fn cache_reuse(view: &View<'_>, judgement: &mut Judgement) {
         }
         match outcome(ask) {
             _ if asked => judgement.holds(),
+            // Whoever refuses before it asks has no answer to take.
+            Outcome::Refused { kind, .. } if kind != "invalid-entry" => {}
             Outcome::Ok(_) | Outcome::Refused { .. } => judgement.violated(
                 place(ask),
                 uri,
@@ -332,7 +334,10 @@ fn cache_reuse(view: &View<'_>, judgement: &mut Judgement) {
 /// The listing is fetched again once it is no longer fresh and needed, and not on a timer.
 fn ttl_honoured(view: &View<'_>, judgement: &mut Judgement) {
     for ask in view.named("list-after-ttl") {
-        if super::view::result(ask).is_none() {
+        let earlier = view
+            .served("skills/list")
+            .any(|served| served.at < ask.from);
+        if super::view::result(ask).is_none() || !earlier {
             continue;
         }
         if view
