@@ -1,9 +1,8 @@
 #!/bin/bash -eu
 # Builds the fuzz targets by the conventions of OSS-Fuzz: programs, seed corpora and options in $OUT.
-# FUZZ_SANITIZER=none builds without a sanitizer, on stable.
+# SANITIZER=none builds without a sanitizer, on stable; arguments are handed to `cargo fuzz build`.
 cd "$SRC/sep2640-conform"
-sanitizer=${FUZZ_SANITIZER:-address}
-cargo fuzz build -s "$sanitizer"
+cargo fuzz build -O --debug-assertions -s "${SANITIZER:-address}" "$@"
 host=$(rustc -vV | sed -n 's/^host: //p')
 for source in fuzz/fuzz_targets/*.rs; do
   target=$(basename "$source" .rs)

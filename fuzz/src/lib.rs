@@ -39,6 +39,9 @@ pub const TARGETS: &[Target] = &[
 /// is found in longer ones is found in shorter ones.
 pub const LONGEST: usize = 4096;
 
+/// How much of the input a plan is made of: as much as in live fuzzing.
+pub const PLAN: usize = 320;
+
 /// The input as text, if it is short enough to be looked at.
 fn text(data: &[u8]) -> Option<&str> {
     std::str::from_utf8(data.get(..data.len().min(LONGEST))?).ok()

@@ -15,41 +15,43 @@ use sep2640_conform::wire::trace::Place;
 use serde_json::json;
 
 /// How much of the input goes into a report: it does so in a dozen places.
-const SHOWN: usize = 256;
+const SHOWN: usize = 64;
 
-/// Whatever a target says, no report has a control or bidi character of it.
+/// Whatever a target says, no report has a control or bidi character of it. The first byte chooses
+/// the form of the report.
 pub fn report(data: &[u8]) {
-    let text = String::from_utf8_lossy(&data[..data.len().min(SHOWN)]);
-    let report = hostile(&text);
+    let (form, text) = data.split_first().unwrap_or((&0, data));
+    let text = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]);
+    let shown = match form % 4 {
+        0 => terminal(&text, true),
+        1 => terminal(&text, false),
+        2 => {
+            let json = pretty(&hostile(&text)).unwrap_or_else(|error| panic!("{error}"));
+            let back: Result<serde_json::Value, _> = serde_json::from_str(&json);
+            assert!(back.is_ok(), "{json}");
+            json
+        }
+        _ => shell_quote(&text),
+    };
+    let hidden = |(_, c): &(usize, char)| is_hidden(*c) && *c != '\n';
+    if let Some((at, c)) = shown.char_indices().find(hidden) {
+        let line = shown[..at].rsplit('\n').next().unwrap_or_default();
+        let start: String = line.chars().take(40).collect();
+        panic!("{c:?} in a line that begins with {start:?}");
+    }
+}
+
+fn terminal(text: &str, verbose: bool) -> String {
     let mut shown = Vec::new();
-    for verbose in [false, true] {
-        let options = TerminalOptions {
-            verbose,
-            quiet: false,
-            ..TerminalOptions::default()
-        };
-        let mut terminal = Terminal::with_writer(options, &mut shown);
-        if let Err(error) = terminal.finish(&report) {
-            panic!("{error}");
-        }
+    let options = TerminalOptions {
+        verbose,
+        quiet: false,
+        ..TerminalOptions::default()
+    };
+    if let Err(error) = Terminal::with_writer(options, &mut shown).finish(&hostile(text)) {
+        panic!("{error}");
     }
-    let json = pretty(&report).unwrap_or_else(|error| panic!("{error}"));
-    for text in [
-        String::from_utf8_lossy(&shown).as_ref(),
-        json.as_str(),
-        &shell_quote(&text),
-    ] {
-        if let Some((at, c)) = text
-            .char_indices()
-            .find(|(_, c)| is_hidden(*c) && *c != '\n')
-        {
-            let line = text[..at].rsplit('\n').next().unwrap_or_default();
-            let start: String = line.chars().take(40).collect();
-            panic!("{c:?} in a line that begins with {start:?}");
-        }
-    }
-    let back: Result<serde_json::Value, _> = serde_json::from_str(&json);
-    assert!(back.is_ok(), "{json}");
+    String::from_utf8(shown).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn hostile(text: &str) -> Report {

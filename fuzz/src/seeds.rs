@@ -21,7 +21,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "frontmatter_compare" | "manifest" => (0..24).map(|n| seed::bytes(1, n).to_vec()).collect(),
         "report" => HOSTILE
             .iter()
-            .map(|text| text.as_bytes().to_vec())
+            .flat_map(|text| (0..4).map(move |form| [&[form], text.as_bytes()].concat()))
             .collect(),
         "saved" => SAVED.iter().map(|text| text.as_bytes().to_vec()).collect(),
         "scenario" => files("server"),

@@ -25,7 +25,7 @@
 //! host_run                 <- outcome, event, judge, scenario, target, checks, spec, verdict, wire, exit
 //! smoke                    <- checks, scenario, target, wire, exit
 //! report                   <- event, spec, verdict
-//! fuzz                     <- generate, report, target, scenario, model, wire
+//! fuzz                     <- generate, report, target, scenario, spec, verdict, model, wire
 //! cli                      <- everything
 //! ```
 //!

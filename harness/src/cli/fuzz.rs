@@ -15,8 +15,10 @@ use super::judging::parse_duration;
 use super::list::print;
 use crate::exit::Exit;
 use crate::fuzz::{Bounds, Finding, Outcome, Partition, Progress, host, server, verifier};
-use crate::report::{escape, shell_quote, text::thousands};
+use crate::report::text::{plural, thousands};
+use crate::report::{escape, shell_quote};
 use crate::target::TargetSpec;
+use crate::verdict::Severity;
 
 /// Arguments of `fuzz`.
 #[derive(Debug, Args)]
@@ -92,6 +94,9 @@ pub struct Common {
     /// Do not save anything.
     #[arg(long, conflicts_with = "save")]
     no_save: bool,
+    /// Let warnings fail as well.
+    #[arg(long)]
+    strict: bool,
     /// Show no progress.
     #[arg(long, short)]
     quiet: bool,
@@ -113,6 +118,7 @@ impl Common {
             jobs: self.jobs.map_or(processors, usize::from),
             partition: self.partition,
             timeout: self.timeout,
+            stop: Arc::default(),
         }
     }
 }
@@ -216,31 +222,48 @@ fn command_or(command: &[String], built_in: &[&str]) -> Result<Target, Exit> {
     })
 }
 
-/// Runs until the end, or until the user has had enough.
-fn until_interrupted<T>(
+/// How far a run has come.
+enum Done {
+    /// To its end.
+    Whole(Outcome),
+    /// No further than the user wanted; what was found until then was made small.
+    Stopped(Outcome),
+    /// The user did not want to wait for that.
+    Aborted,
+}
+
+/// Runs until the end, or until the user has had enough: the first Ctrl-C lets what was found be
+/// made small, the second does not.
+fn until_interrupted(
     mut runtime: Builder,
     common: &Common,
     bounds: &Bounds,
     progress: &Arc<Progress>,
-    run: impl Future<Output = T>,
-) -> Result<T, Exit> {
+    run: impl Future<Output = Outcome>,
+) -> Result<Done, Exit> {
     let runtime = runtime.enable_all().build().map_err(|error| {
         eprintln!("error: cannot start the runtime: {error}");
         Exit::Harness
     })?;
     let shown = std::io::stderr().is_terminal() && !common.quiet;
     let done = runtime.block_on(async {
+        let mut run = std::pin::pin!(run);
+        let mut show = std::pin::pin!(show(shown, bounds, progress));
         tokio::select! {
-            done = run => Some(done),
-            () = super::judging::interrupted() => None,
-            () = show(shown, bounds, progress) => None,
+            outcome = &mut run => return Done::Whole(outcome),
+            _ = tokio::signal::ctrl_c() => bounds.stop.store(true, Ordering::Relaxed),
+            () = super::judging::terminated() => return Done::Aborted,
+            () = &mut show => {}
+        }
+        tokio::select! {
+            outcome = run => Done::Stopped(outcome),
+            () = super::judging::interrupted() => Done::Aborted,
+            () = show => Done::Aborted,
         }
     });
-    runtime.shutdown_background();
-    done.ok_or_else(|| {
-        eprintln!("interrupted");
-        Exit::Interrupted
-    })
+    // What was under way is dropped, and its processes are ended with it.
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    Ok(done)
 }
 
 /// Shows how far the run is, for as long as it lasts.
@@ -283,11 +306,20 @@ fn state(bounds: &Bounds, progress: &Progress) -> String {
         .chain(by_time)
         .min()
         .unwrap_or_default();
+    let large = progress.large.load(Ordering::Relaxed);
+    let next = if large > 0 {
+        format!("making {large} of them small")
+    } else if bounds.stop.load(Ordering::Relaxed) {
+        "ending; again Ctrl-C: at once".to_owned()
+    } else {
+        let left = Duration::from_secs(left.as_secs());
+        format!("{} left", humantime::format_duration(left))
+    };
     format!(
-        "{} cases · {}/s · {wrong} wrong · {} left",
+        "{} cases · {}/s · {} wrong · {next}",
         thousands(played),
         thousands(rate as u64),
-        humantime::format_duration(Duration::from_secs(left.as_secs()))
+        thousands(wrong)
     )
 }
 
@@ -298,12 +330,17 @@ fn finish(
     bounds: &Bounds,
     target: &Target,
     progress: &Progress,
-    done: Result<Outcome, Exit>,
+    done: Result<Done, Exit>,
 ) -> Exit {
-    let outcome = match done {
-        Ok(outcome) => outcome,
+    let (outcome, mut exit) = match done {
+        Ok(Done::Whole(outcome)) => (outcome, Exit::Conformant),
+        Ok(Done::Stopped(outcome)) => (outcome, Exit::Interrupted),
+        Ok(Done::Aborted) => (Outcome::default(), Exit::Interrupted),
         Err(exit) => return exit,
     };
+    if exit == Exit::Interrupted {
+        eprintln!("interrupted");
+    }
     let (played, rate) = progress.rate();
     let judged = progress.judged.load(Ordering::Relaxed);
     let mut text = format!(
@@ -312,11 +349,12 @@ fn finish(
         thousands(played),
         thousands(judged),
         thousands(rate as u64),
-        crate::report::text::plural(outcome.findings.len(), "finding"),
+        plural(outcome.findings.len(), "finding"),
     );
-    let mut exit = Exit::Conformant;
     for finding in &outcome.findings {
-        exit = exit.worst(Exit::Failed);
+        if finding.severity == Severity::Fail || common.strict {
+            exit = exit.worst(Exit::Failed);
+        }
         let saved = if common.no_save {
             None
         } else {
@@ -331,7 +369,10 @@ fn finish(
                 None
             }
         };
-        describe(&mut text, finding, file.as_deref(), &target.words);
+        describe(&mut text, finding, common.strict, file.as_deref(), target);
+    }
+    for note in notes(&outcome, progress) {
+        let _ = writeln!(text, "  {note}");
     }
     if let Some(lost) = &outcome.lost {
         eprintln!("error: {}", escape(&lost.message));
@@ -346,6 +387,34 @@ fn finish(
     print(&text).worst(exit)
 }
 
+/// What there is to say besides the findings.
+fn notes(outcome: &Outcome, progress: &Progress) -> Vec<String> {
+    let mut notes = Vec::new();
+    if outcome.left > 0 {
+        let left = plural(outcome.left, "more kind");
+        notes.push(format!(
+            "{left} of wrong answers by the same rules; mend these first"
+        ));
+    }
+    if outcome.gone > 0 {
+        let gone = plural(outcome.gone, "wrong answer");
+        notes.push(format!("{gone} did not come again, so not counted"));
+    }
+    if let Some(last) = outcome.last {
+        let last = thousands(last);
+        notes.push(format!(
+            "ended behind case {last}, since the target ended or hung too often"
+        ));
+    }
+    let large = progress.large.load(Ordering::Relaxed);
+    let wrong = progress.wrong.load(Ordering::Relaxed);
+    if outcome.findings.is_empty() && outcome.gone == 0 && (wrong > 0 || large > 0) {
+        let wrong = plural(usize::try_from(wrong).unwrap_or(usize::MAX), "wrong answer");
+        notes.push(format!("{wrong}, not made small"));
+    }
+    notes
+}
+
 fn save(directory: &Path, finding: &Finding, seed: u64) -> Result<PathBuf, String> {
     let file = directory.join(format!("{}.yaml", finding.fingerprint()));
     std::fs::create_dir_all(directory)
@@ -354,8 +423,20 @@ fn save(directory: &Path, finding: &Finding, seed: u64) -> Result<PathBuf, Strin
     Ok(file)
 }
 
-fn describe(text: &mut String, finding: &Finding, file: Option<&Path>, words: &[String]) {
-    let _ = writeln!(text, "  FAIL  {} · {}", finding.rule, finding.fingerprint());
+fn describe(
+    text: &mut String,
+    finding: &Finding,
+    strict: bool,
+    file: Option<&Path>,
+    target: &Target,
+) {
+    let word = severity_word(finding.severity, strict);
+    let _ = writeln!(
+        text,
+        "  {word}  {} · {}",
+        finding.rule,
+        finding.fingerprint()
+    );
     let mut line = |label: &str, value: &str| {
         let _ = writeln!(text, "        {label:9} {}", escape(value));
     };
@@ -366,12 +447,22 @@ fn describe(text: &mut String, finding: &Finding, file: Option<&Path>, words: &[
     );
     line("expected", &finding.expected);
     line("actual", &finding.actual);
-    line(
-        "more",
-        &format!("sep2640-conform explain {}", finding.check),
-    );
+    if !finding.check.is_empty() {
+        let more = format!("sep2640-conform explain {}", finding.check);
+        line("more", &more);
+    }
     if let Some(file) = file {
-        line("again", &replay_line(file, words));
+        line("again", &replay_line(file, &target.words));
+    }
+}
+
+/// How a wrong answer is called: what breaks a SHOULD only warns.
+pub(super) fn severity_word(severity: Severity, strict: bool) -> &'static str {
+    match severity {
+        Severity::Fail => "FAIL",
+        _ if strict => "FAIL",
+        Severity::Warn => "WARN",
+        Severity::Note => "NOTE",
     }
 }
 

@@ -419,13 +419,16 @@ pub fn run_until_interrupted<T>(run: impl Future<Output = T>) -> Result<T, Exit>
 
 /// Comes back on Ctrl-C or on SIGTERM.
 pub(super) async fn interrupted() {
-    let mut terminate =
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(signal) => signal,
-            Err(_) => return std::future::pending().await,
-        };
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
+        () = terminated() => {}
+    }
+}
+
+/// Comes back on SIGTERM.
+pub(super) async fn terminated() {
+    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
     }
 }

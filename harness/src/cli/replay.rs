@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::fuzz::severity_word;
 use super::judging::{parse_duration, run_until_interrupted};
 use super::list::print;
 use crate::exit::Exit;
 use crate::fuzz::saved::{self, Saved};
-use crate::fuzz::verifier::{Observed, probe};
+use crate::fuzz::verifier::{Observed, observe};
 use crate::fuzz::{host, server};
 use crate::report::{escape, text::plural};
 use crate::target::{TargetError, TargetSpec};
+use crate::verdict::Severity;
 
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
@@ -30,6 +32,9 @@ pub struct ReplayArgs {
     /// How long the target may take for one answer.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     timeout: Duration,
+    /// Let warnings fail as well.
+    #[arg(long)]
+    strict: bool,
     /// Address of a server, instead of a command.
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<reqwest::Url>,
@@ -72,7 +77,12 @@ pub fn run(args: &ReplayArgs) -> Exit {
             }
             Ok(Err(exit)) => return exit,
             Ok(Ok(again)) => {
-                let word = if again.right { "pass" } else { "FAIL" };
+                let severity = saved.severity();
+                let word = if again.right {
+                    "pass"
+                } else {
+                    severity_word(severity, args.strict)
+                };
                 failed += usize::from(!again.right);
                 let _ = writeln!(
                     text,
@@ -81,7 +91,9 @@ pub fn run(args: &ReplayArgs) -> Exit {
                     escape(&file.display().to_string())
                 );
                 if !again.right {
-                    exit = exit.worst(Exit::Failed);
+                    if severity == Severity::Fail || args.strict {
+                        exit = exit.worst(Exit::Failed);
+                    }
                     let _ = writeln!(text, "        {}", escape(&saved.about));
                     let _ = writeln!(text, "        expected  {}", escape(&saved.expect));
                     let _ = writeln!(text, "        actual    {}", escape(&again.actual));
@@ -91,7 +103,7 @@ pub fn run(args: &ReplayArgs) -> Exit {
     }
     let _ = writeln!(
         text,
-        "{} · {failed} failed",
+        "{} · {failed} answered wrongly",
         plural(cases.len(), "saved case")
     );
     if cases.is_empty() {
@@ -153,7 +165,7 @@ fn play(args: &ReplayArgs, saved: &Saved) -> Result<Result<Again, Exit>, TargetE
         Ok(line) => line,
         Err(message) => return Ok(Err(usage(message))),
     };
-    match run_until_interrupted(probe(&spec, &[line], args.timeout)) {
+    match run_until_interrupted(observe(&spec, &[line], args.timeout)) {
         Err(exit) => Ok(Err(exit)),
         Ok(Err(error)) => Err(error),
         Ok(Ok(answers)) => {

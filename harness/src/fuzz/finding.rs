@@ -2,13 +2,24 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::spec::Spec;
+use crate::verdict::Severity;
+
+/// What it amounts to when this check finds something.
+pub fn severity(check: &str) -> Severity {
+    let spec = Spec::get().check(check);
+    spec.map_or(Severity::Fail, |spec| spec.severity)
+}
+
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The rule that was broken.
     pub rule: String,
-    /// The check that tells more of it.
+    /// The check that tells more of it; empty where none does.
     pub check: String,
+    /// What it amounts to.
+    pub severity: Severity,
     /// The rule in a sentence.
     pub sentence: String,
     /// What was done, in words that stay the same from run to run.
@@ -35,6 +46,14 @@ impl Finding {
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect()
+    }
+
+    /// What the saved case exercises, as YAML.
+    pub fn exercises(&self) -> String {
+        match self.check.as_str() {
+            "" => format!("[{}]", self.rule),
+            check => format!("[{}, {check}]", self.rule),
+        }
     }
 
     /// The file in which it is saved.

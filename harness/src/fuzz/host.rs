@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -13,11 +12,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
+use super::candidates::{Candidates, Kind};
+use super::finding::severity;
 use super::saved::{Saved, escaped, quoted};
 use super::{Bounds, Finding, Numbers, Outcome, Progress};
-use crate::generate::case::{Case, CasePlan, Expected, Kind};
-use crate::generate::seed;
+use crate::generate::case::{self, Case, CasePlan, Expected};
 use crate::generate::shrink::simpler;
+use crate::generate::{Rule, seed};
 use crate::scenario::perform::{Company, Via};
 use crate::scenario::script::Script;
 use crate::target::{TargetError, TargetSpec};
@@ -38,9 +39,6 @@ enum Made {
     Unknown(String),
 }
 
-/// Of each kind of wrong answer the cases that come first.
-type Found = Mutex<BTreeMap<String, u64>>;
-
 /// Plays generated skills to a host. `program` is what hosts start to reach servers over stdio.
 pub async fn run(
     spec: &TargetSpec,
@@ -49,7 +47,7 @@ pub async fn run(
     progress: &Progress,
 ) -> Outcome {
     let numbers = Numbers::new(bounds);
-    let found = Found::default();
+    let found = Candidates::default();
     let jobs =
         (0..bounds.jobs.max(1)).map(|_| job(spec, program, bounds, &numbers, progress, &found));
     let mut outcome = Outcome::default();
@@ -58,19 +56,22 @@ pub async fn run(
             outcome.lost = Some(error);
         }
     }
-    let found = std::mem::take(
-        &mut *found
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner()),
-    );
+    let chosen = found.choose(|_| true);
+    let large = chosen.cases.len() as u64;
+    progress.large.store(large, Ordering::Relaxed);
+    outcome.left = chosen.left;
     let mut apart: BTreeMap<String, Finding> = BTreeMap::new();
-    if !found.is_empty() {
+    if !chosen.cases.is_empty() {
         match assemble(spec, program, bounds.timeout).await {
             Ok(mut company) => {
-                for number in found.into_values() {
-                    if let Some(finding) = shrink(&mut company, bounds.seed, number).await {
-                        apart.entry(finding.fingerprint()).or_insert(finding);
+                for (_, number) in chosen.cases {
+                    match shrink(&mut company, bounds.seed, number).await {
+                        Some(finding) => {
+                            apart.entry(finding.fingerprint()).or_insert(finding);
+                        }
+                        None => outcome.gone += 1,
                     }
+                    progress.large.fetch_sub(1, Ordering::Relaxed);
                 }
                 company.leave().await;
             }
@@ -98,7 +99,7 @@ async fn job(
     bounds: &Bounds,
     numbers: &Numbers,
     progress: &Progress,
-    found: &Found,
+    found: &Candidates,
 ) -> Result<(), TargetError> {
     let mut company = assemble(spec, program, bounds.timeout).await?;
     loop {
@@ -108,25 +109,48 @@ async fn job(
             return Ok(());
         }
         for number in block {
-            let plan: CasePlan = seed::plan(bounds.seed, number);
+            let plan = plan(bounds.seed, number);
             let case = plan.build();
+            if numbers.is_over() {
+                break;
+            }
             let made = play(&mut company, &case).await?;
-            progress.count(case.expected != Expected::Either && !matches!(made, Made::Unknown(_)));
-            if !is_wrong(&case, &made) {
+            let open = matches!(made, Made::Unknown(_)) || is_left(&company.hello, &case);
+            progress.count(case.expected != Expected::Either && !open);
+            if open || !is_wrong(&case, &made) {
                 continue;
             }
             progress.wrong.fetch_add(1, Ordering::Relaxed);
-            let kind = match (&plan.kind, case.expected) {
-                (Kind::One(_), Expected::Reject) => format!("{} {}", case.rule(), case.about),
-                _ => format!("{} {}", case.rule(), plan.features()),
+            let about = match (&plan.kind, case.expected) {
+                (case::Kind::One(_), Expected::Reject) => case.about.clone(),
+                _ => plan.features(),
             };
-            let mut found = found
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
-            let first = found.entry(kind).or_insert(number);
-            *first = number.min(*first);
+            let kind = Kind {
+                rule: case.rule().id().to_owned(),
+                about,
+            };
+            found.add(kind, number, 1);
         }
     }
+}
+
+/// Whether the adapter says that its host leaves to others some of what is wrong with the case.
+fn is_left(hello: &Value, case: &Case) -> bool {
+    let left = hello.get("leaves").and_then(Value::as_array);
+    let is_left = |rule: &Rule| left.is_some_and(|left| left.iter().any(|id| id == rule.check()));
+    case.rules.iter().any(is_left)
+}
+
+/// The plan of a case whose files are all there: a host may fetch what it is not asked for.
+fn plan(seed: u64, number: u64) -> CasePlan {
+    let mut plan: CasePlan = seed::plan(seed, number);
+    if plan.kind == case::Kind::AtTheLimit {
+        plan.kind = case::Kind::Valid;
+    }
+    for file in &mut plan.skill.files {
+        file.unread = false;
+    }
+    plan
 }
 
 fn is_wrong(case: &Case, made: &Made) -> bool {
@@ -226,7 +250,7 @@ fn root(case: &Case) -> String {
 }
 
 async fn shrink(company: &mut Company, seed: u64, number: u64) -> Option<Finding> {
-    let mut plan: CasePlan = seed::plan(seed, number);
+    let mut plan = plan(seed, number);
     let mut case = plan.build();
     let mut made = play(company, &case)
         .await
@@ -236,7 +260,8 @@ async fn shrink(company: &mut Company, seed: u64, number: u64) -> Option<Finding
         for other in simpler(&plan) {
             let candidate = other.build();
             let alike = candidate.expected == case.expected
-                && candidate.rules.iter().all(|rule| case.rules.contains(rule));
+                && candidate.rules.iter().all(|rule| case.rules.contains(rule))
+                && !is_left(&company.hello, &candidate);
             if !alike {
                 continue;
             }
@@ -253,6 +278,7 @@ async fn shrink(company: &mut Company, seed: u64, number: u64) -> Option<Finding
     let mut finding = Finding {
         rule: rule.id().replacen("verifier-", "host-", 1),
         check: rule.check().to_owned(),
+        severity: severity(rule.check()),
         sentence: rule.words().to_owned(),
         about: if case.expected == Expected::Accept {
             plan.features()
@@ -269,10 +295,10 @@ async fn shrink(company: &mut Company, seed: u64, number: u64) -> Option<Finding
     };
     let about = quoted(&format!("{} ({})", finding.sentence, finding.about));
     finding.scenario = format!(
-        "scenario: host/{}\nabout: {about}\nexpect: {}\nexercises: [{}]\n{}",
+        "scenario: host/{}\nabout: {about}\nexpect: {}\nexercises: {}\n{}",
         finding.fingerprint(),
         finding.expected,
-        finding.rule,
+        finding.exercises(),
         steps(&case)
     );
     Some(finding)

@@ -11,8 +11,10 @@ pub mod saved;
 pub mod server;
 pub mod verifier;
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub use finding::Finding;
@@ -32,6 +34,8 @@ pub struct Bounds {
     pub partition: Partition,
     /// How long the target may be silent.
     pub timeout: Duration,
+    /// Set when no further case is to be played.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// One of several parts that a run is split into: those whose number leaves this rest.
@@ -80,6 +84,8 @@ pub struct Progress {
     pub judged: AtomicU64,
     /// Wrong answers so far, before they are told apart.
     pub wrong: AtomicU64,
+    /// Wrong answers that are still to be made small, once everything was played.
+    pub large: AtomicU64,
     /// When it began.
     pub begun: Instant,
 }
@@ -90,6 +96,7 @@ impl Default for Progress {
             played: AtomicU64::new(0),
             judged: AtomicU64::new(0),
             wrong: AtomicU64::new(0),
+            large: AtomicU64::new(0),
             begun: Instant::now(),
         }
     }
@@ -114,36 +121,82 @@ impl Progress {
 #[derive(Debug)]
 pub struct Numbers {
     next: AtomicU64,
-    end: u64,
+    end: AtomicU64,
     until: Option<Instant>,
+    stop: Arc<AtomicBool>,
     partition: Partition,
+    /// Cases at which the target ended or hung, and how much of [`BREAKS`] each takes up.
+    breaks: Mutex<BTreeMap<u64, usize>>,
 }
 
 /// Numbers that are handed out together.
 const BLOCK: u64 = 256;
+/// Times that the target may end before the run does.
+const BREAKS: usize = 24;
 
 impl Numbers {
     /// All numbers of a run.
     pub fn new(bounds: &Bounds) -> Self {
         Self {
             next: AtomicU64::new(0),
-            end: bounds.cases,
+            end: AtomicU64::new(bounds.cases),
             until: bounds.max_time.map(|time| Instant::now() + time),
+            stop: Arc::clone(&bounds.stop),
             partition: bounds.partition,
+            breaks: Mutex::default(),
         }
+    }
+
+    /// Whether the run goes as far as this number.
+    pub fn has(&self, number: u64) -> bool {
+        number < self.end.load(Ordering::Acquire)
+    }
+
+    /// Takes down that the target ended or hung at a case. Starting it again takes time, so the run
+    /// ends behind a few such cases: those with the lowest numbers, in whatever order they come up.
+    pub fn broke(&self, number: u64, weight: usize) {
+        let mut breaks = self
+            .breaks
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        breaks.insert(number, weight);
+        let mut sum = 0;
+        let last = breaks.iter().find(|(_, weight)| {
+            sum += **weight;
+            sum >= BREAKS
+        });
+        if let Some((last, _)) = last {
+            self.end.fetch_min(last + 1, Ordering::AcqRel);
+        }
+    }
+
+    /// The number of the case behind which the run ended early, if it did.
+    pub fn stopped_at(&self) -> Option<u64> {
+        let breaks = self
+            .breaks
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let last = self.end.load(Ordering::Acquire).checked_sub(1)?;
+        (breaks.values().sum::<usize>() >= BREAKS).then_some(last)
+    }
+
+    /// Whether time is up, or nobody wants to go on.
+    pub fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until) || self.stop.load(Ordering::Relaxed)
     }
 
     /// The next block; empty when none is left.
     pub fn block(&self) -> Vec<u64> {
         loop {
-            if self.until.is_some_and(|until| Instant::now() >= until) {
+            if self.is_over() {
                 return Vec::new();
             }
             let first = self.next.fetch_add(BLOCK, Ordering::Relaxed);
-            if first >= self.end {
+            let end = self.end.load(Ordering::Acquire);
+            if first >= end {
                 return Vec::new();
             }
-            let block = first..self.end.min(first.saturating_add(BLOCK));
+            let block = first..end.min(first.saturating_add(BLOCK));
             let block: Vec<u64> = block.filter(|number| self.partition.has(*number)).collect();
             if !block.is_empty() {
                 return block;
@@ -159,6 +212,12 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// Why the target could not be used, if it could not.
     pub lost: Option<crate::target::TargetError>,
+    /// Kinds of wrong answers that did not come again when they were to be made small.
+    pub gone: usize,
+    /// Kinds of wrong answers that were left out, because there are so many by the same rule.
+    pub left: usize,
+    /// The case behind which the run ended, because the target ended too often.
+    pub last: Option<u64>,
 }
 
 #[cfg(test)]
@@ -179,17 +238,36 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_number_is_handed_out_once() {
-        let bounds = Bounds {
+    fn bounds(partition: Partition) -> Bounds {
+        Bounds {
             cases: 1_000,
             max_time: None,
             seed: 0,
             jobs: 1,
-            partition: Partition { index: 2, count: 3 },
+            partition,
             timeout: Duration::from_secs(1),
-        };
-        let numbers = Numbers::new(&bounds);
+            stop: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn where_a_run_ends_early_does_not_depend_on_the_order() {
+        let forth: Vec<u64> = (0..40).map(|number| number * 7).collect();
+        let back: Vec<u64> = forth.iter().rev().copied().collect();
+        for order in [forth, back] {
+            let numbers = Numbers::new(&bounds(Partition::default()));
+            assert_eq!(numbers.stopped_at(), None);
+            for number in order {
+                numbers.broke(number, 1);
+            }
+            assert_eq!(numbers.stopped_at(), Some(23 * 7));
+            assert!(numbers.has(23 * 7) && !numbers.has(23 * 7 + 1));
+        }
+    }
+
+    #[test]
+    fn every_number_is_handed_out_once() {
+        let numbers = Numbers::new(&bounds(Partition { index: 2, count: 3 }));
         let mut all = Vec::new();
         loop {
             let block = numbers.block();

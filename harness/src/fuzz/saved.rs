@@ -7,7 +7,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 use serde_yaml::Value as Yaml;
 
+use super::finding::severity;
 use crate::generate::entry::write_string;
+use crate::verdict::Severity;
 
 /// A saved case.
 #[derive(Debug, Clone)]
@@ -18,6 +20,8 @@ pub struct Saved {
     pub about: String,
     /// The rule that it is about.
     pub rule: String,
+    /// The check that tells more of it, where the file says so.
+    pub check: Option<String>,
     /// What is expected: `accept` or `reject`, or whatever its kind of target knows.
     pub expect: String,
     /// The members besides these.
@@ -44,11 +48,12 @@ impl Saved {
         };
         let (name, about) = (member("scenario")?, member("about")?);
         let expect = member("expect").unwrap_or_default();
-        let rule = rest
-            .get("exercises")
-            .and_then(|list| list.get(0))
-            .and_then(Yaml::as_str);
-        let rule = rule.ok_or("expected a rule in `exercises`")?.to_owned();
+        let exercised = |place: usize| {
+            let text = rest.get("exercises")?.get(place)?.as_str()?;
+            Some(text.to_owned())
+        };
+        let rule = exercised(0).ok_or("expected a rule in `exercises`")?;
+        let check = exercised(1);
         for key in KNOWN {
             rest.remove(key);
         }
@@ -56,6 +61,7 @@ impl Saved {
             name,
             about,
             rule,
+            check,
             expect,
             rest,
         })
@@ -64,6 +70,15 @@ impl Saved {
     /// The side that it is for: `verifier`, `server` or `host`.
     pub fn side(&self) -> &str {
         self.name.split('/').next().unwrap_or_default()
+    }
+
+    /// What it amounts to when it is answered wrongly. A verifier's rules all bind.
+    pub fn severity(&self) -> Severity {
+        let check = self.check.as_deref().unwrap_or_default();
+        match self.side() {
+            "verifier" => Severity::Fail,
+            _ => severity(check),
+        }
     }
 
     /// The line that a verifier gets, with the id 0.

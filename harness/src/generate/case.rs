@@ -6,11 +6,12 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
 use super::disputed::Disputed;
+use super::draft::Draft;
 use super::entry::{Entry, Resource, write_string};
 use super::frontmatter::Field;
 use super::rule::Rule;
 use super::skill::SkillPlan;
-use super::touch::{Draft, FIELD, Touch};
+use super::touch::{FIELD, Touch};
 
 /// A case, planned.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -51,10 +52,16 @@ impl<'a> Arbitrary<'a> for CasePlan {
             920..970 => Kind::Several(vec![Touch::arbitrary(u)?, Touch::arbitrary(u)?]),
             _ => Kind::Disputed(Disputed::arbitrary(u)?),
         };
+        let plain = u8::arbitrary(u)? >= 16;
+        let rotation = u8::arbitrary(u)?;
+        let mut skill = SkillPlan::arbitrary(u)?;
+        if plain && matches!(kind, Kind::Valid | Kind::AtTheLimit) {
+            skill.frontmatter.make_plain();
+        }
         Ok(Self {
             kind,
-            rotation: u8::arbitrary(u)?,
-            skill: SkillPlan::arbitrary(u)?,
+            skill,
+            rotation,
         })
     }
 }
@@ -115,11 +122,13 @@ impl CasePlan {
             Kind::AtTheLimit => fill(&mut draft),
             Kind::One(touch) => apply(touch, &mut draft, &mut rules, &mut about),
             Kind::Several(touches) => {
-                // What SKILL.md has a field for comes first: it must not be undone by another change
-                // of the same rule.
-                let (first, then): (Vec<_>, Vec<_>) =
-                    touches.iter().partition(|touch| touch.pair().is_some());
-                for touch in first.into_iter().chain(then) {
+                // What changes SKILL.md comes first, since its digest and size change with it; before
+                // the rest of these what it has a field for.
+                let mut touches: Vec<&Touch> = touches.iter().collect();
+                touches.sort_by_key(|touch| {
+                    (touch.rule() != Rule::Frontmatter, touch.pair().is_none())
+                });
+                for touch in touches {
                     if !rules.contains(&touch.rule()) {
                         apply(touch, &mut draft, &mut rules, &mut about);
                     }
@@ -134,6 +143,8 @@ impl CasePlan {
         }
         if !rules.is_empty() {
             expected = Expected::Reject;
+        } else if !self.skill.frontmatter.is_plain() {
+            expected = Expected::Either;
         }
         let count = draft.files.len();
         if count > 0 {

@@ -5,8 +5,9 @@
 use arbitrary::Arbitrary;
 use serde_json::{Value, json};
 
+use super::draft::Draft;
 use super::entry::{Resource, Resources};
-use super::touch::{Draft, FIELD};
+use super::touch::FIELD;
 use super::uri::{Leads, UriPlan};
 use super::value::{DISPUTED, Pair};
 

@@ -45,6 +45,9 @@ pub struct Layout {
 /// Fields of the format whose value is any string.
 const KNOWN: &[&str] = &["license", "compatibility", "allowed-tools"];
 
+/// Most fields with values of any kind.
+const FURTHER: usize = 4;
+
 /// Keys of `metadata`.
 const METADATA: &[&str] = &[
     "version",
@@ -110,7 +113,7 @@ impl FrontmatterPlan {
         if !self.metadata.is_empty() {
             fields.push(self.metadata());
         }
-        for (place, value) in self.further.iter().take(4).enumerate() {
+        for (place, value) in self.further.iter().take(FURTHER).enumerate() {
             let mut yaml = String::new();
             value.write(&mut yaml, place, true);
             fields.push(Field {
@@ -124,6 +127,23 @@ impl FrontmatterPlan {
             fields.push(Field::of_pair(&format!("agreed{place}"), pair));
         }
         fields
+    }
+
+    /// Whether it needs nothing of YAML that careful readers refuse. No text says how much of YAML a
+    /// host has to read, and who refuses what it does not read does nothing unsafe.
+    pub fn is_plain(&self) -> bool {
+        let mut further = self.further.iter().take(FURTHER);
+        !self.layout.fence_blanks && further.all(|value| value.plain().is_none())
+    }
+
+    /// Takes away what makes it not plain.
+    pub fn make_plain(&mut self) {
+        self.layout.fence_blanks = false;
+        for value in &mut self.further {
+            if let Some(plain) = value.plain() {
+                *value = plain;
+            }
+        }
     }
 
     fn metadata(&self) -> Field {

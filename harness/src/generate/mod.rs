@@ -5,8 +5,11 @@
 //! a valid skill is written down twice (as files, and as the entry that describes them), and one
 //! known thing is then done to it. Nothing here asks the code under test what is right.
 
+mod absent;
+mod alter;
 pub mod case;
 pub mod disputed;
+pub mod draft;
 pub mod entry;
 mod features;
 pub mod frontmatter;

@@ -3,6 +3,7 @@
 use arbitrary::Arbitrary;
 use serde_json::{Map, Value, json};
 
+use super::absent::{Form, RAW, absent};
 use super::uri::{Leads, UriPlan};
 
 /// A request, planned; what it names is taken from the server's own catalog.
@@ -68,6 +69,8 @@ pub enum Awaited {
     Page,
     /// An error that says invalid params.
     InvalidParams,
+    /// The same, or one that says invalid request.
+    InvalidRequest,
     /// An error, whatever it says; or an answer that is well-formed.
     Anything,
     /// Nothing, or an error without id.
@@ -82,6 +85,7 @@ impl Awaited {
             Awaited::Content { .. } => "content",
             Awaited::Page => "page",
             Awaited::InvalidParams => "invalid-params",
+            Awaited::InvalidRequest => "invalid-request",
             Awaited::Anything => "anything",
             Awaited::Silence => "silence",
         }
@@ -116,6 +120,20 @@ pub struct Request {
     pub awaited: Awaited,
     /// What it is, in words that stay the same from run to run.
     pub about: String,
+    /// The check of the suite that is about the same.
+    pub check: &'static str,
+}
+
+impl Request {
+    /// The URI that is asked for; empty without one.
+    pub fn uri(&self) -> &str {
+        let params = match &self.message {
+            Message::Call { params, .. } => params.as_ref(),
+            _ => None,
+        };
+        let uri = params.and_then(|params| params.get("uri")?.as_str());
+        uri.unwrap_or_default()
+    }
 }
 
 /// The entries of a server's listing; those that are malformed are left out.
@@ -125,68 +143,44 @@ pub struct Known {
     pub entries: Vec<(String, Value)>,
 }
 
-/// URIs of what no server has; `{pad}` is something long.
-const ABSENT: &[&str] = &[
-    "skill://no-such-skill-8d1f/{file}",
-    "skill://no-such-skill-8d1f%00/{file}",
-    "skill://no-such-skill-8d1f\0/{file}",
-    "skill://no-such-skill-8d1f%zz/{file}",
-    "skill://no-such-skill-8d1f/{pad}/{file}",
-    "skill://no-such-skill-8d1f/../../../../etc/passwd",
-    "skill://no-such-skill-8d1f/%2e%2e/%2e%2e/{file}",
-    "file:///etc/passwd",
-    "file:///etc/{file}",
-    "",
-    "/",
-    "/etc/passwd",
-    "{file}",
-    "skill:",
-    "skill://",
-    "skill:///",
-    "://",
-    "no-such-scheme-8d1f://a/{file}",
-    "skill://no-such-skill-8d1f/{file}?a=b",
-    "skill://no-such-skill-8d1f/{file}#top",
-    "skill://user:secret@no-such-skill-8d1f:99999/{file}",
-    "skill://[::1]/no-such-skill-8d1f/{file}",
-    "skill://no-such-skill-8d1f/\u{202e}{file}",
-    "skill://no-such-skill-8d1f/\u{feff}{file}",
-    "skill://no-such-skill-8d1f/😀/{file}",
-    "http://127.0.0.1:1/no-such-skill-8d1f/{file}",
-    "skill://no-such-skill-8d1f/{file}\r\nX-Injected: 1",
-    "skill://no-such-skill-8d1f/'; DROP TABLE skills; --/{file}",
-    "skill://no-such-skill-8d1f/${jndi:ldap://x}/{file}",
-    "skill://{pad}{pad}{pad}{pad}/{file}",
-    "skill://no-such-skill-8d1f\\..\\..\\{file}",
-    "data:text/plain,no-such-skill-8d1f",
-    "urn:no-such-skill-8d1f",
-    "skill://no-such-skill-8d1f//{file}",
-    "skill://no-such-skill-8d1f/./{file}",
-];
+const GET: &str = "skills/get";
+const READ: &str = "resources/read";
+const METHODS: [&str; 2] = [GET, READ];
 
-/// Bytes that are no request.
-const RAW: &[&str] = &[
-    "{",
-    "]",
-    "null",
-    "\"text\"",
-    "[]",
-    "{}",
-    "{\"jsonrpc\":\"2.0\"}",
-    "\u{0}",
-    "{\"jsonrpc\":\"2.0\",\"id\":",
-    "{\"jsonrpc\":\"1.0\",\"method\":\"skills/list\"}",
-    "[[[[[[[[[[",
-    "{\"a\":\"\\ud800\"}",
-    "1e999",
-    "{\"jsonrpc\":\"2.0\",\"method\":7}",
-    "{\"jsonrpc\":\"2.0\",\"method\":\"skills/get\",\"params\":[]}",
-    "GET / HTTP/1.1",
-    "\u{feff}{}",
-    "{\"jsonrpc\":\"2.0\",\"result\":{}}",
-];
+/// Checks that several requests are about.
+const ALIVE: &str = "sep-2640-alive-after-malformed";
+const NO_SKILL: &str = "sep-2640-skills-get-unknown-uri-invalid-params";
+const NO_FILE: &str = "sep-2640-read-unknown-file-invalid-params";
+const NO_CURSOR: &str = "sep-2640-skills-list-unknown-cursor";
 
-const METHODS: [&str; 2] = ["skills/get", "resources/read"];
+fn call(method: &'static str, params: Value) -> Message {
+    Message::Call {
+        method,
+        params: Some(params),
+    }
+}
+
+fn by_uri(method: &'static str, uri: &str) -> Message {
+    call(method, json!({ "uri": uri }))
+}
+
+/// A request that lacks a URI.
+fn without_uri(method: &'static str, params: Option<Value>, about: &str) -> Request {
+    Request {
+        // A request whose schema demands parameters is none without them, so that it may also be
+        // called invalid as a whole.
+        awaited: match params {
+            Some(_) => Awaited::InvalidParams,
+            None => Awaited::InvalidRequest,
+        },
+        message: Message::Call { method, params },
+        about: format!("{method} {about}"),
+        check: match method {
+            GET => "sep-2640-skills-get-malformed-params",
+            _ => "sep-2640-read-malformed-params",
+        },
+    }
+}
 
 impl RequestPlan {
     /// The request, for a server with these entries.
@@ -202,70 +196,68 @@ impl RequestPlan {
             other => self.about(other),
         };
         // What a skill has nothing of is asked for as something absent.
-        let (message, awaited, about) = built.or_else(|| absent.about(None)).unwrap_or((
-            Message::Notify {
+        let request = built.or_else(|| absent.about(None)).unwrap_or(Request {
+            message: Message::Notify {
                 method: "notifications/x",
             },
-            Awaited::Silence,
-            "notification".to_owned(),
-        ));
+            awaited: Awaited::Silence,
+            about: "notification".to_owned(),
+            check: ALIVE,
+        });
         Request {
-            message: self.with_further(message),
-            awaited,
-            about,
+            message: self.with_further(request.message),
+            ..request
         }
     }
 
-    fn about(&self, entry: Option<&(String, Value)>) -> Option<(Message, Awaited, String)> {
-        let call = |method, params| Message::Call {
-            method,
-            params: Some(params),
-        };
-        let by_uri = |method, uri: &str| call(method, json!({"uri": uri}));
-        let of = |which: u8| METHODS[usize::from(which) % 2];
+    fn about(&self, entry: Option<&(String, Value)>) -> Option<Request> {
         let with_root =
             |entry: &(String, Value)| entry.0.strip_suffix("/SKILL.md").map(str::to_owned);
+        let invalid = |method: &'static str, uri: &str, about: String, check| Request {
+            message: by_uri(method, uri),
+            awaited: Awaited::InvalidParams,
+            about,
+            check,
+        };
         Some(match &self.ask {
             Ask::Entry => {
                 let (uri, value) = entry?;
-                (
-                    by_uri("skills/get", uri),
-                    Awaited::Entry(value.clone()),
-                    "listed skill".into(),
-                )
+                Request {
+                    message: by_uri(GET, uri),
+                    awaited: Awaited::Entry(value.clone()),
+                    about: "listed skill".into(),
+                    check: "sep-2640-skills-get-equals-list",
+                }
             }
             Ask::File { file } => {
                 let item = item(&entry?.1, *file)?;
-                let awaited = Awaited::Content {
-                    digest: item["digest"].as_str()?.to_owned(),
-                    size: item["size"].as_u64()?,
-                };
-                (
-                    by_uri("resources/read", item["uri"].as_str()?),
-                    awaited,
-                    "listed file".into(),
-                )
+                Request {
+                    message: by_uri(READ, item["uri"].as_str()?),
+                    awaited: Awaited::Content {
+                        digest: item["digest"].as_str()?.to_owned(),
+                        size: item["size"].as_u64()?,
+                    },
+                    about: "listed file".into(),
+                    check: "sep-2640-resources-digest-accurate",
+                }
             }
-            Ask::Page => (
-                call("skills/list", json!({})),
-                Awaited::Page,
-                "first page".into(),
-            ),
+            Ask::Page => Request {
+                message: call("skills/list", json!({})),
+                awaited: Awaited::Page,
+                about: "first page".into(),
+                check: ALIVE,
+            },
             Ask::AbsentSkill { shape, pad } => {
-                let (uri, shape) = absent(*shape, *pad, "SKILL.md");
-                (
-                    by_uri("skills/get", &uri),
-                    Awaited::InvalidParams,
-                    format!("get {shape}"),
-                )
+                let (uri, shape, _) = absent(*shape, *pad, "SKILL.md");
+                invalid(GET, &uri, format!("get {shape}"), NO_SKILL)
             }
             Ask::AbsentFile { shape, pad } => {
-                let (uri, shape) = absent(*shape, *pad, "no-such-file-8d1f.md");
-                (
-                    by_uri("resources/read", &uri),
-                    Awaited::InvalidParams,
-                    format!("read {shape}"),
-                )
+                let (uri, shape, form) = absent(*shape, *pad, "no-such-file-8d1f.md");
+                let check = match form {
+                    Form::Valid => NO_FILE,
+                    Form::Malformed => "sep-2640-read-hostile-uri",
+                };
+                invalid(READ, &uri, format!("read {shape}"), check)
             }
             Ask::Outside { uri, get } => {
                 let root = with_root(entry?)?;
@@ -276,33 +268,28 @@ impl RequestPlan {
                     return None;
                 }
                 let method = METHODS[usize::from(!get)];
-                (
-                    by_uri(method, &uri),
-                    Awaited::InvalidParams,
-                    format!("{method} {}", plan.pattern()),
-                )
+                let check = match uri.contains(':') {
+                    _ if *get => NO_SKILL,
+                    true => NO_FILE,
+                    // Without a scheme it is no URI.
+                    false => "sep-2640-read-hostile-uri",
+                };
+                invalid(method, &uri, format!("{method} {}", plan.pattern()), check)
             }
-            Ask::NoSkill { file, directory } => {
-                let (uri, _) = entry?;
-                let what = if *directory {
-                    with_root(entry?)?
-                } else {
-                    let other = item(&entry?.1, *file)?["uri"].as_str()?.to_owned();
-                    if other.ends_with("/SKILL.md") || other == *uri {
-                        return None;
-                    }
-                    other
-                };
-                let about = if *directory {
-                    "get directory"
-                } else {
-                    "get supporting file"
-                };
-                (
-                    by_uri("skills/get", &what),
-                    Awaited::InvalidParams,
-                    about.into(),
-                )
+            Ask::NoSkill {
+                directory: true, ..
+            } => {
+                let check = "sep-2640-skills-get-directory-invalid-params";
+                invalid(GET, &with_root(entry?)?, "get directory".into(), check)
+            }
+            Ask::NoSkill { file, .. } => {
+                let (uri, entry) = entry?;
+                let other = item(entry, *file)?["uri"].as_str()?;
+                if other.ends_with("/SKILL.md") || other == uri {
+                    return None;
+                }
+                let check = "sep-2640-skills-get-file-invalid-params";
+                invalid(GET, other, "get supporting file".into(), check)
             }
             Ask::OtherCase { get } => {
                 let root = with_root(entry?)?;
@@ -314,79 +301,76 @@ impl RequestPlan {
                 }
                 let method = METHODS[usize::from(!get)];
                 let uri = format!("{front}/{upper}/SKILL.md");
-                (
-                    by_uri(method, &uri),
-                    Awaited::InvalidParams,
-                    format!("{method} other case"),
-                )
+                let check = "sep-2640-skills-get-uri-variant";
+                invalid(method, &uri, format!("{method} other case"), check)
             }
             Ask::NoUri { method, form } => {
                 let forms = [
-                    json!({}),
-                    json!({"uri": null}),
-                    json!({"uri": 5}),
-                    json!({"uri": true}),
-                    json!({"uri": {}}),
-                    json!({"uri": ["skill://a/SKILL.md"]}),
-                    json!({"URI": "skill://a/SKILL.md"}),
-                    json!({"uri": 1.5}),
+                    (json!({}), "without uri"),
+                    (json!({"uri": null}), "uri of another type"),
+                    (json!({"uri": 5}), "uri of another type"),
+                    (json!({"uri": true}), "uri of another type"),
+                    (json!({"uri": {}}), "uri of another type"),
+                    (
+                        json!({"uri": ["skill://a/SKILL.md"]}),
+                        "uri of another type",
+                    ),
+                    (json!({"URI": "skill://a/SKILL.md"}), "without uri"),
+                    (json!({"uri": 1.5}), "uri of another type"),
                 ];
-                let form = usize::from(*form) % forms.len();
-                let method = of(*method);
-                (
-                    call(method, forms[form].clone()),
-                    Awaited::InvalidParams,
-                    format!("{method} uri {form}"),
-                )
+                let (params, about) = forms[usize::from(*form) % forms.len()].clone();
+                without_uri(METHODS[usize::from(*method) % 2], Some(params), about)
+            }
+            Ask::NoParams { method, form } => {
+                let method = METHODS[usize::from(*method) % 2];
+                match form % 2 {
+                    0 => without_uri(method, None, "without params"),
+                    _ => without_uri(method, Some(json!({})), "without uri"),
+                }
             }
             Ask::Cursor { form } => {
-                let forms = [
+                let texts = [
                     json!("no-such-cursor"),
                     json!("AAAA"),
-                    json!(7),
-                    json!(null),
-                    json!({}),
-                    json!([]),
                     json!("\u{0}"),
                     json!("x".repeat(5_000)),
                     json!("-1"),
                     json!("99999999999999999999"),
                 ];
-                let form = usize::from(*form) % forms.len();
-                let params = json!({"cursor": forms[form]});
-                (
-                    call("skills/list", params),
-                    Awaited::Anything,
-                    format!("cursor {form}"),
-                )
-            }
-            Ask::NoParams { method, form } => {
-                let method = of(*method);
-                let form = form % 2;
-                let params = (form == 1).then(|| json!({}));
-                let message = Message::Call { method, params };
-                (
-                    message,
-                    Awaited::InvalidParams,
-                    format!("{method} params {form}"),
-                )
+                let others = [json!(7), json!(null), json!({}), json!([])];
+                let form = usize::from(*form) % (texts.len() + others.len());
+                let (cursor, about, check) = match form.checked_sub(texts.len()) {
+                    None => (&texts[form], "unknown cursor", NO_CURSOR),
+                    Some(form) => (
+                        &others[form],
+                        "cursor of another type",
+                        "sep-2640-skills-list-mistyped-cursor",
+                    ),
+                };
+                Request {
+                    message: call("skills/list", json!({"cursor": cursor})),
+                    awaited: Awaited::Anything,
+                    about: about.into(),
+                    check,
+                }
             }
             Ask::Raw { form } => {
                 let text = RAW[usize::from(*form) % RAW.len()];
-                let about = format!("raw {}", text.escape_debug());
-                (
-                    Message::Raw(text.as_bytes().to_vec()),
-                    Awaited::Silence,
-                    about,
-                )
+                Request {
+                    message: Message::Raw(text.as_bytes().to_vec()),
+                    awaited: Awaited::Silence,
+                    about: format!("raw {}", text.escape_debug()),
+                    check: ALIVE,
+                }
             }
             Ask::Notification { method } => {
-                let method = of(*method);
-                (
-                    Message::Notify { method },
-                    Awaited::Silence,
-                    format!("{method} without id"),
-                )
+                let method = METHODS[usize::from(*method) % 2];
+                Request {
+                    message: Message::Notify { method },
+                    awaited: Awaited::Silence,
+                    about: format!("{method} without id"),
+                    check: ALIVE,
+                }
             }
         })
     }
@@ -450,13 +434,6 @@ impl Ask {
                 | Ask::OtherCase { .. }
         )
     }
-}
-
-/// A URI of something that no server has, and its shape.
-fn absent(shape: u8, pad: u8, file: &str) -> (String, &'static str) {
-    let shape = ABSENT[usize::from(shape) % ABSENT.len()];
-    let long = "a".repeat(usize::from(pad) * 64);
-    (shape.replace("{file}", file).replace("{pad}", &long), shape)
 }
 
 fn item(entry: &Value, which: u8) -> Option<&Map<String, Value>> {

@@ -22,9 +22,8 @@ pub fn simpler(plan: &CasePlan) -> Vec<CasePlan> {
             try_out(&|plan| plan.kind = Kind::One(touch.clone()));
         }
     }
-    if plan.kind == Kind::AtTheLimit {
-        try_out(&|plan| plan.kind = Kind::Valid);
-    }
+    // A change for which the skill has nothing is none.
+    try_out(&|plan| plan.kind = Kind::Valid);
     try_out(&|plan| plan.skill = Default::default());
     try_out(&|plan| plan.skill.frontmatter = Default::default());
     try_out(&|plan| plan.skill.files.clear());

@@ -1,13 +1,13 @@
 //! What can be done to a valid skill, and which rule that breaks.
 
 use arbitrary::Arbitrary;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
-use super::entry::{Entry, Frontmatter, Resource, Resources};
+use super::alter::{FORMS, as_text, body_start, changed, digest_form, size_of_text, unreadable};
+use super::draft::Draft;
+use super::entry::{Frontmatter, Resource, Resources};
 use super::rule::Rule;
-use super::skill::{Skill, digest};
+use super::skill::digest;
 use super::uri::{Leads, UriPlan};
 use super::value::DIFFERENT;
 
@@ -68,41 +68,6 @@ pub enum Touch {
     /// `uri` or `frontmatter` are missing or have another type.
     Entry { form: u8 },
 }
-
-/// A skill under way to a case.
-#[derive(Debug, Clone)]
-pub struct Draft {
-    /// The skill as it was planned.
-    pub skill: Skill,
-    /// The entry.
-    pub entry: Entry,
-    /// What is delivered for the files that are read.
-    pub files: Vec<(String, Vec<u8>)>,
-}
-
-/// Forms of a digest that are none; `{hex}` is the right one, `{base64}` the same in base64.
-const FORMS: &[&str] = &[
-    "{hex}",
-    "sha-256:{hex}",
-    "SHA256:{hex}",
-    "Sha256:{hex}",
-    "sha256-{base64}",
-    "sha256:{base64}",
-    "sha256={hex}",
-    "sha256:{hex}0",
-    "sha256:{short}",
-    "sha256:{hex}\n",
-    " sha256:{hex}",
-    "sha256: {hex}",
-    "sha256:0x{hex}",
-    "sha256:",
-    "",
-    "sha512:{hex}{hex}",
-    "md5:{md5}",
-    "sha256:*",
-    "sha256",
-    "sha256:{eight}",
-];
 
 /// What stands for `resources`.
 const RESOURCES: &[&str] = &[
@@ -168,7 +133,8 @@ impl Touch {
                 let (yaml, json) = DIFFERENT[usize::from(*pair) % DIFFERENT.len()];
                 return format!("{yaml:?} given as {}", json.unwrap_or("nothing"));
             }
-            Touch::Outside { uri } | Touch::Unlisted { uri } => return uri.pattern().to_owned(),
+            Touch::Outside { uri } => return uri.leading(Leads::Outside).pattern().to_owned(),
+            Touch::Unlisted { uri } => return uri.leading(Leads::Within).pattern().to_owned(),
             Touch::Resources { form } => {
                 return resources_form(*form).unwrap_or("no member").to_owned();
             }
@@ -471,39 +437,6 @@ fn resources_form(form: u8) -> Option<&'static str> {
         .copied()
 }
 
-fn digest_form(form: &str, hex: &str) -> String {
-    let bytes: Vec<u8> = (0..hex.len() / 2)
-        .filter_map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).ok())
-        .collect();
-    form.replace("{hex}", hex)
-        .replace("{short}", &hex[..hex.len() - 1])
-        .replace("{eight}", &hex[..8])
-        .replace("{md5}", &hex[..32])
-        .replace("{base64}", &BASE64.encode(bytes))
-}
-
-/// What a reader of text makes of the bytes before it hashes them.
-fn as_text(bytes: &[u8], way: u8) -> Option<Vec<u8>> {
-    let text = String::from_utf8_lossy(bytes);
-    Some(match way % 5 {
-        0 => text.into_owned().into_bytes(),
-        1 => text.replace("\r\n", "\n").into_bytes(),
-        2 => text.strip_prefix('\u{feff}')?.as_bytes().to_vec(),
-        3 => text.trim_end().as_bytes().to_vec(),
-        _ => text.replace('\n', "\r\n").into_bytes(),
-    })
-}
-
-fn size_of_text(bytes: &[u8], way: u8) -> Option<usize> {
-    let text = String::from_utf8_lossy(bytes);
-    Some(match way % 4 {
-        0 => text.chars().count(),
-        1 => text.encode_utf16().count(),
-        2 => text.len(),
-        _ => BASE64.encode(bytes).len(),
-    })
-}
-
 /// The place of a field that the format does not require.
 fn past_required(fields: &[(String, Value)], which: u8) -> Option<usize> {
     let further: Vec<usize> = fields
@@ -515,189 +448,4 @@ fn past_required(fields: &[(String, Value)], which: u8) -> Option<usize> {
     further
         .get(usize::from(which) % further.len().max(1))
         .copied()
-}
-
-/// Another value, near this one.
-fn changed(value: &Value, way: u8) -> Value {
-    match value {
-        Value::Null => [json!(false), json!({}), json!([]), json!(0)][usize::from(way % 4)].clone(),
-        Value::Bool(value) => {
-            [json!(!value), json!([value]), json!(null)][usize::from(way % 3)].clone()
-        }
-        Value::Number(number) => match way % 3 {
-            0 => json!([number]),
-            1 => json!(number.as_f64().unwrap_or_default() + 1.0),
-            _ => json!(null),
-        },
-        Value::String(text) => match way % 5 {
-            0 => json!(format!("{text}x")),
-            1 => json!(format!("{text} ")),
-            2 => json!(null),
-            3 => json!([text]),
-            _ => json!(format!("X{text}")),
-        },
-        Value::Array(items) if !items.is_empty() => {
-            let mut items = items.clone();
-            let last = items.len() - 1;
-            match way % 3 {
-                0 => items.push(json!(null)),
-                1 => items[last] = changed(&items[last], way / 3),
-                _ => items.truncate(last),
-            }
-            json!(items)
-        }
-        Value::Object(members) if !members.is_empty() => {
-            let mut members = members.clone();
-            let Some(key) = members.keys().next().cloned() else {
-                return json!(null);
-            };
-            match way % 3 {
-                0 => {
-                    members.insert("x-inner".to_owned(), json!(null));
-                }
-                1 => {
-                    let inner = changed(&members[&key], way / 3);
-                    members.insert(key, inner);
-                }
-                _ => {
-                    members.remove(&key);
-                }
-            }
-            Value::Object(members)
-        }
-        Value::Array(_) => [json!({}), json!(null), json!([null])][usize::from(way % 3)].clone(),
-        Value::Object(_) => {
-            [json!([]), json!(null), json!({"x": null})][usize::from(way % 3)].clone()
-        }
-    }
-}
-
-/// SKILL.md with a frontmatter that no reader reads.
-fn unreadable(text: &str, way: u8) -> Option<String> {
-    let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    Some(match way % 5 {
-        0 => text.replacen("---", "# no fence", 1),
-        1 => format!("# A title{line_break}{text}"),
-        2 => {
-            let end = body_start(text.as_bytes())?;
-            text[..end].trim_end().trim_end_matches('-').to_owned() + line_break
-        }
-        3 => text.replacen(
-            line_break,
-            &format!("{line_break}x-open: [a, b{line_break}"),
-            1,
-        ),
-        _ => String::new(),
-    })
-}
-
-/// Where the body of SKILL.md begins: behind the second fence.
-fn body_start(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    let mut fences = 0;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        at += line.len();
-        fences += usize::from(line.starts_with(b"---"));
-        if fences == 2 {
-            return Some(at);
-        }
-    }
-    None
-}
-
-impl Draft {
-    /// What a skill and its entry start from: everything that is read arrives as it is.
-    pub fn new(skill: Skill, reversed: bool) -> Self {
-        let entry = Entry::of(&skill, reversed);
-        let read = skill.files.iter().filter(|file| !file.unread);
-        let files = read
-            .map(|file| (file.uri.clone(), file.bytes.clone()))
-            .collect();
-        Self {
-            skill,
-            entry,
-            files,
-        }
-    }
-
-    /// The manifest, if there is one.
-    pub fn manifest(&mut self) -> Option<&mut Vec<Resource>> {
-        match &mut self.entry.resources {
-            Resources::Files(files) => Some(files),
-            Resources::Other(_) => None,
-        }
-    }
-
-    /// The fields of the entry's frontmatter, if there are any.
-    pub fn fields(&mut self) -> Option<&mut Vec<(String, Value)>> {
-        match &mut self.entry.frontmatter {
-            Frontmatter::Fields(fields) => Some(fields),
-            Frontmatter::Other(_) => None,
-        }
-    }
-
-    /// The URI of one of the files of the skill that are read.
-    fn read_uri(&self, which: u8) -> Option<String> {
-        let read: Vec<&str> = self
-            .skill
-            .files
-            .iter()
-            .filter(|file| !file.unread)
-            .map(|file| file.uri.as_str())
-            .collect();
-        read.get(usize::from(which) % read.len().max(1))
-            .map(|uri| (*uri).to_owned())
-    }
-
-    fn bytes(&self, uri: &str) -> Option<&[u8]> {
-        let file = self.files.iter().find(|(known, _)| known == uri)?;
-        Some(&file.1)
-    }
-
-    fn delivered(&mut self, which: u8) -> Option<&mut Vec<u8>> {
-        let uri = self.read_uri(which)?;
-        let file = self.files.iter_mut().find(|(known, _)| *known == uri)?;
-        Some(&mut file.1)
-    }
-
-    /// A supporting file that is read, with its bytes.
-    fn supporting(&self, which: u8) -> Option<(String, Vec<u8>)> {
-        let files: Vec<_> = self
-            .skill
-            .files
-            .iter()
-            .skip(1)
-            .filter(|file| !file.unread)
-            .collect();
-        let file = files.get(usize::from(which) % files.len().max(1))?;
-        Some((file.uri.clone(), file.bytes.clone()))
-    }
-
-    fn resource(&mut self, uri: &str) -> Option<&mut Resource> {
-        self.manifest()?.iter_mut().find(|file| file.uri == uri)
-    }
-
-    /// The right digest of a file that is read, without the prefix.
-    fn hex(&mut self, which: u8) -> Option<String> {
-        let uri = self.read_uri(which)?;
-        let value = self.resource(&uri)?.digest.as_ref()?.as_str()?;
-        let hex = value.strip_prefix("sha256:")?;
-        (hex.len() == 64).then(|| hex.to_owned())
-    }
-
-    fn set_digest(&mut self, which: u8, value: Value) -> Option<()> {
-        let uri = self.read_uri(which)?;
-        self.resource(&uri)?.digest = Some(value);
-        Some(())
-    }
-
-    /// Changes SKILL.md, and the manifest with it.
-    pub fn rewrite(&mut self, change: impl FnOnce(&str) -> Option<String>) -> Option<()> {
-        let uri = format!("{}/SKILL.md", self.skill.root);
-        let text = change(std::str::from_utf8(self.bytes(&uri)?).ok()?)?;
-        let new = Resource::of(uri.clone(), text.as_bytes());
-        *self.resource(&uri)? = new;
-        self.files.iter_mut().find(|(known, _)| *known == uri)?.1 = text.into_bytes();
-        Some(())
-    }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::task::JoinSet;
 
 use super::{TargetError, TargetSpec};
 
@@ -21,6 +22,8 @@ const SIGTERM: i32 = 15;
 pub struct Process {
     child: Box<dyn ChildWrapper>,
     stderr: Arc<Mutex<Vec<u8>>>,
+    /// Reads standard error until it ends.
+    errors: JoinSet<()>,
 }
 
 impl Process {
@@ -49,11 +52,20 @@ impl Process {
             TargetError::new(format!("cannot start `{}`: {error}", argv.join(" ")))
         })?;
         let stderr = Arc::default();
+        let mut errors = JoinSet::new();
         if let Some(stream) = child.stderr().take() {
-            tokio::spawn(keep_tail(stream, Arc::clone(&stderr)));
+            errors.spawn(keep_tail(stream, Arc::clone(&stderr)));
         }
         match (child.stdin().take(), child.stdout().take()) {
-            (Some(stdin), Some(stdout)) => Ok((Self { child, stderr }, stdin, stdout)),
+            (Some(stdin), Some(stdout)) => Ok((
+                Self {
+                    child,
+                    stderr,
+                    errors,
+                },
+                stdin,
+                stdout,
+            )),
             // Both were asked for above.
             _ => Err(TargetError::new("the standard streams are not there")),
         }
@@ -69,10 +81,13 @@ impl Process {
     }
 
     /// How the process ended, if it has; `soon` when its output has ended, since the exit status
-    /// can be seen only a moment later.
+    /// and the last of standard error can be seen only a moment later.
     pub async fn exit_status(&mut self, soon: bool) -> Option<String> {
         if soon {
-            let _ = tokio::time::timeout(Duration::from_millis(200), self.child.wait()).await;
+            let ended = tokio::time::timeout(GRACE, self.child.wait()).await;
+            if ended.is_ok() {
+                let _ = tokio::time::timeout(GRACE, self.errors.join_next()).await;
+            }
         }
         Some(self.child.try_wait().ok()??.to_string())
     }

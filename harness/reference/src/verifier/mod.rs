@@ -55,8 +55,9 @@ impl Verifier {
         manifest::verify(entry, files, text, self.fault)
     }
 
-    /// The answer to one line; `None` where none is given, which only faults do.
-    fn answer(&self, line: &str) -> Option<String> {
+    /// The answer to one line; `None` where none is given, which only faults do. One of them ends
+    /// the process.
+    pub fn answer(&self, line: &str) -> Option<String> {
         let message: Value = match serde_json::from_str(line) {
             Ok(message) => message,
             Err(error) => {

@@ -22,14 +22,12 @@ pub(super) const MESSAGE: &str = "server-message";
 pub(super) const LEAK: &str = "server-leak";
 pub(super) const ALIVE: &str = "server-alive";
 
-/// The check that tells more of a rule.
-pub(super) fn check(rule: &str) -> &'static str {
+/// The check that tells more of a wrong answer to a request about `check`.
+pub(super) fn check(rule: &str, check: &'static str) -> &'static str {
     match rule {
-        INVALID_PARAMS => "sep-2640-skills-get-unknown-uri-invalid-params",
-        ENTRY => "sep-2640-skills-get-equals-list",
-        CONTENT => "sep-2640-resources-digest-accurate",
         LEAK => "sep-2640-read-traversal",
-        _ => "sep-2640-alive-after-malformed",
+        MESSAGE | ALIVE => "sep-2640-alive-after-malformed",
+        _ => check,
     }
 }
 
@@ -51,6 +49,10 @@ const INVALID: i64 = -32602;
 /// How an unknown resource is answered on 2025-11-25.
 const NOT_FOUND: i64 = -32002;
 const INTERNAL: i64 = -32603;
+const INVALID_REQUEST: i64 = -32600;
+/// Errors of the base protocol, of a request that does not get as far as the method: over HTTP a URI
+/// that is none has no right header either.
+const TURNED_AWAY: std::ops::RangeInclusive<i64> = -32022..=-32020;
 
 /// What is wrong with the answer, if anything.
 pub(super) fn judge(frame: &Frame, awaited: &Awaited, revision: Revision) -> Option<Wrong> {
@@ -74,9 +76,11 @@ pub(super) fn judge(frame: &Frame, awaited: &Awaited, revision: Revision) -> Opt
         return wrong(MESSAGE, excerpt(value, 300));
     }
     match awaited {
-        Awaited::InvalidParams => {
+        Awaited::InvalidParams | Awaited::InvalidRequest => {
             let legacy = revision == Revision::Legacy && code == Some(NOT_FOUND);
-            if code == Some(INVALID) || legacy {
+            let request = *awaited == Awaited::InvalidRequest && code == Some(INVALID_REQUEST);
+            let turned_away = code.is_some_and(|code| TURNED_AWAY.contains(&code));
+            if code == Some(INVALID) || legacy || request || turned_away {
                 None
             } else {
                 wrong(INVALID_PARAMS, excerpt(value, 300))

@@ -6,11 +6,13 @@ mod connection;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use super::candidates::{Candidates, Kind};
+use super::finding::severity;
 use super::saved::{Saved, escaped, quoted};
 use super::{Bounds, Finding, Numbers, Outcome, Progress};
 use crate::generate::request::{Awaited, Known, Message, Request, RequestPlan};
@@ -24,16 +26,15 @@ use connection::Connection;
 const FRESH: usize = 4_096;
 /// Times that a server may be lost before a job gives up.
 const LOST: usize = 16;
+/// Longest URI over HTTP, in bytes: a header repeats it, which servers need not take at any length.
+const HEADER: usize = 2_048;
 /// Requests under way at once.
 pub(super) const UNDER_WAY: usize = 32;
-
-/// Of each kind of wrong answer the first one.
-type Found = Mutex<BTreeMap<String, (u64, Wrong)>>;
 
 /// Plays requests against a server.
 pub async fn run(spec: &TargetSpec, bounds: &Bounds, progress: &Progress) -> Outcome {
     let numbers = Numbers::new(bounds);
-    let found = Found::default();
+    let found = Candidates::default();
     // On one thread: to wake another one for an answer takes longer than what there is to do for it.
     let jobs = (0..bounds.jobs.max(1)).map(|_| job(spec, bounds, &numbers, progress, &found));
     let mut outcome = Outcome::default();
@@ -42,20 +43,20 @@ pub async fn run(spec: &TargetSpec, bounds: &Bounds, progress: &Progress) -> Out
             outcome.lost = Some(error);
         }
     }
-    let found = std::mem::take(
-        &mut *found
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner()),
-    );
+    let chosen = found.choose(|_| true);
+    let large = chosen.cases.len() as u64;
+    progress.large.store(large, Ordering::Relaxed);
+    outcome.left = chosen.left;
     let mut apart: BTreeMap<String, Finding> = BTreeMap::new();
-    for (number, wrong) in found.into_values() {
-        match shrink(spec, bounds, number, wrong).await {
+    for (rule, number) in chosen.cases {
+        match shrink(spec, bounds, number, &rule).await {
             Ok(Some(finding)) => {
                 apart.entry(finding.fingerprint()).or_insert(finding);
             }
-            Ok(None) => {}
+            Ok(None) => outcome.gone += 1,
             Err(error) => outcome.lost = Some(error),
         }
+        progress.large.fetch_sub(1, Ordering::Relaxed);
     }
     outcome.findings = apart.into_values().collect();
     outcome
@@ -66,7 +67,7 @@ async fn job(
     bounds: &Bounds,
     numbers: &Numbers,
     progress: &Progress,
-    found: &Found,
+    found: &Candidates,
 ) -> Result<(), TargetError> {
     let mut connection = Connection::open(spec, bounds.timeout).await?;
     let known = connection.catalog().await?;
@@ -77,10 +78,14 @@ async fn job(
             connection.close().await;
             return Ok(());
         }
-        let requests: Vec<(u64, Request)> = block
+        let mut requests: Vec<(u64, Request)> = block
             .iter()
             .map(|number| (*number, plan(bounds.seed, *number).build(&known)))
             .collect();
+        if matches!(spec, TargetSpec::Url { .. }) {
+            requests.retain(|(_, request)| request.uri().len() <= HEADER);
+            (requests.len()..block.len()).for_each(|_| progress.count(false));
+        }
         let mut answers = connection.play(&requests).await;
         played += requests.len();
         if connection.is_lost() {
@@ -114,7 +119,7 @@ fn plan(seed: u64, number: u64) -> RequestPlan {
 }
 
 fn record(
-    found: &Found,
+    found: &Candidates,
     progress: &Progress,
     answers: Vec<(u64, Option<Wrong>)>,
     requests: &[(u64, Request)],
@@ -122,22 +127,13 @@ fn record(
     for (number, wrong) in answers {
         progress.count(true);
         let Some(wrong) = wrong else { continue };
-        progress
-            .wrong
-            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let about = requests.iter().find(|(known, _)| *known == number);
-        let key = format!(
-            "{} {}",
-            wrong.rule,
-            about.map_or("", |(_, request)| &request.about)
-        );
-        let mut found = found
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        match found.get(&key) {
-            Some((known, _)) if *known <= number => {}
-            _ => drop(found.insert(key, (number, wrong))),
-        }
+        progress.wrong.fetch_add(1, Ordering::Relaxed);
+        let request = requests.iter().find(|(known, _)| *known == number);
+        let kind = Kind {
+            rule: wrong.rule.to_owned(),
+            about: request.map_or_else(String::new, |(_, request)| request.about.clone()),
+        };
+        found.add(kind, number, 1);
     }
 }
 
@@ -159,11 +155,11 @@ async fn shrink(
     spec: &TargetSpec,
     bounds: &Bounds,
     number: u64,
-    first: Wrong,
+    rule: &str,
 ) -> Result<Option<Finding>, TargetError> {
     let mut small = plan(bounds.seed, number);
     let (mut request, wrong) = alone(spec, bounds, &small).await?;
-    let Some(mut wrong) = wrong.filter(|wrong| wrong.rule == first.rule) else {
+    let Some(mut wrong) = wrong.filter(|wrong| wrong.rule == rule) else {
         return Ok(None);
     };
     'smaller: loop {
@@ -179,9 +175,11 @@ async fn shrink(
         }
         break;
     }
+    let check = answer::check(wrong.rule, request.check);
     let mut finding = Finding {
         rule: wrong.rule.to_owned(),
-        check: answer::check(wrong.rule).to_owned(),
+        check: check.to_owned(),
+        severity: severity(check),
         sentence: answer::sentence(wrong.rule).to_owned(),
         about: request.about.clone(),
         expected: request.awaited.name().to_owned(),
@@ -200,7 +198,7 @@ fn scenario(request: &Request, finding: &Finding) -> String {
     let _ = writeln!(text, "scenario: server/{}", finding.fingerprint());
     let _ = writeln!(text, "about: {}", quoted(&about));
     let _ = writeln!(text, "expect: {}", request.awaited.name());
-    let _ = writeln!(text, "exercises: [{}]", finding.rule);
+    let _ = writeln!(text, "exercises: {}", finding.exercises());
     text.push_str("steps:\n");
     match &request.message {
         Message::Call { method, params } => {
@@ -284,6 +282,7 @@ fn again(step: &serde_json::Value, expect: &str, known: &Known) -> Option<Reques
         },
         "page" => Awaited::Page,
         "invalid-params" => Awaited::InvalidParams,
+        "invalid-request" => Awaited::InvalidRequest,
         "silence" => Awaited::Silence,
         _ => Awaited::Anything,
     };
@@ -291,5 +290,6 @@ fn again(step: &serde_json::Value, expect: &str, known: &Known) -> Option<Reques
         message,
         awaited,
         about: String::new(),
+        check: "",
     })
 }

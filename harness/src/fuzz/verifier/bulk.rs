@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
 
-use super::kind;
 use super::line::{self, Observed};
-use super::probe::probe;
+use super::probe::{End, culprit, probe};
+use super::shrink::line_of;
+use super::{is_wrong, kind};
 use crate::fuzz::candidates::Candidates;
 use crate::fuzz::{Numbers, Progress};
 use crate::generate::case::{CasePlan, Expected};
@@ -25,10 +26,14 @@ const WINDOW: usize = 4_096;
 const NARROW: usize = 64;
 /// Cases that are written together.
 const BATCH: usize = 128;
-/// Starts in a row without a single answer after which the command is no verifier.
+/// Starts in a row without a single answer after which it is asked whether it is a verifier.
 const STARTS: usize = 3;
-/// Hangs after which a job gives up.
-const HANGS: usize = 3;
+/// Cases by which that is seen.
+const ALONE: u64 = 12;
+/// Ends that do not come again after which a job gives up.
+const UNEXPLAINED: usize = 24;
+/// How many ends a hang stands for: it takes as long to wait for.
+const HANG: usize = 8;
 
 /// One of the jobs of a run.
 pub(super) struct Job {
@@ -40,8 +45,6 @@ pub(super) struct Job {
     pub progress: Arc<Progress>,
 }
 
-/// Early ends after which a job gives up.
-const ENDS: usize = 24;
 /// Cases behind the one that was answered last from which on a case counts as left out.
 const BEHIND: usize = WINDOW / 2;
 
@@ -52,6 +55,8 @@ struct Underway {
     /// Something was answered, or nobody listens any more.
     moved: Notify,
     closed: AtomicBool,
+    /// Everything was sent.
+    complete: AtomicBool,
 }
 
 impl Underway {
@@ -62,119 +67,85 @@ impl Underway {
     }
 }
 
-/// What was not played when a process ended.
-struct Left {
-    /// Drawn, and not sent.
-    unsent: VecDeque<u64>,
-    /// Whether everything was sent.
-    complete: bool,
-}
-
 impl Job {
     pub async fn run(self) -> Result<(), TargetError> {
         let mut again: VecDeque<u64> = VecDeque::new();
-        let (mut window, mut fruitless, mut hangs, mut ends) = (WINDOW, 0, 0, 0);
+        let (mut window, mut fruitless, mut unexplained) = (WINDOW, 0, 0);
         loop {
+            again.retain(|number| self.numbers.has(*number));
             let underway = Underway::default();
-            let (mut process, stdin, stdout) = Process::start(&self.spec)?;
-            let feed = self.feed(stdin, &underway, window, std::mem::take(&mut again));
-            let (left, (answered, hung)) = tokio::join!(feed, self.answers(stdout, &underway));
-            let mut open = std::mem::take(&mut *underway.cases());
-            if left.complete && open.is_empty() {
+            let (process, stdin, stdout) = Process::start(&self.spec)?;
+            let (answered, hung) = {
+                let mut answers = std::pin::pin!(self.answers(stdout, &underway));
+                tokio::select! {
+                    // Whoever does not answer any more may not read either: it is not waited for.
+                    answers = &mut answers => answers,
+                    () = self.feed(stdin, &underway, window, &mut again) => answers.await,
+                }
+            };
+            let mut open = Vec::from(std::mem::take(&mut *underway.cases()));
+            let complete = underway.complete.load(Ordering::Acquire);
+            if complete && open.is_empty() {
                 process.stop(true).await;
                 return Ok(());
             }
-            let status = if hung {
-                None
-            } else {
-                process.exit_status(true).await
-            };
-            let stderr = process.stderr_tail();
-            process.stop(false).await;
-            let last = stderr.lines().last().unwrap_or_default();
-            let status = status.unwrap_or_else(|| "it closed its output".into());
-            let how = format!("{status} {last}").trim_end().to_owned();
-            fruitless = if answered == 0 { fruitless + 1 } else { 0 };
-            hangs += usize::from(hung);
-            if fruitless >= STARTS {
-                let message = if hung {
-                    "answers nothing".to_owned()
-                } else {
-                    how
-                };
-                return Err(TargetError {
-                    message: format!("no verifier: {message}"),
-                    stderr,
-                });
-            }
-            again = left.unsent;
-            if left.complete && !hung && status.ends_with(" 0") {
-                for (number, expected) in open {
+            let end = End::of(process, hung).await;
+            if complete && end.well {
+                for (number, expected) in std::mem::take(&mut open) {
                     self.judge(number, expected, &Observed::Silence);
                 }
-            } else if !open.is_empty() {
-                let at = if hung {
-                    Some(0)
-                } else {
-                    self.culprit(open.make_contiguous()).await
-                };
-                if let Some((number, expected)) = at.and_then(|at| open.remove(at)) {
-                    let observed = if hung {
-                        Observed::Hang
-                    } else {
-                        Observed::Ended(how)
-                    };
+            }
+            fruitless = if answered == 0 { fruitless + 1 } else { 0 };
+            if fruitless >= STARTS {
+                if !self.answers_at_all().await? {
+                    return Err(end.into_error("no verifier"));
+                }
+                fruitless = 0;
+            }
+            // Answers that the verifier had not yet written went with it, so that it need not be
+            // the first of the open cases at which it ended.
+            let lines: Vec<String> = open.iter().map(|(number, _)| self.line(*number)).collect();
+            match culprit(&self.spec, &lines, self.timeout).await? {
+                Some((at, observed)) => {
+                    let (number, expected) = open.remove(at);
                     self.judge(number, expected, &observed);
+                    let weight = if observed == Observed::Hang { HANG } else { 1 };
+                    self.numbers.broke(number, weight);
                 }
-                for (number, _) in open.into_iter().rev() {
-                    again.push_front(number);
-                }
-                ends += 1;
+                None if open.is_empty() => {}
+                None => unexplained += 1,
             }
-            if ends >= ENDS {
-                return Ok(());
+            if unexplained >= UNEXPLAINED {
+                return Err(end.into_error("ends at no case in particular"));
             }
-            if hangs >= HANGS || left.complete && again.is_empty() {
+            for (number, _) in open.into_iter().rev() {
+                again.push_front(number);
+            }
+            if complete && again.is_empty() {
                 return Ok(());
             }
             window = NARROW;
         }
     }
 
-    /// The case at which the verifier ends, among those that were under way when it did: answers
-    /// that it had not yet written went with it.
-    async fn culprit(&self, open: &[(u64, Expected)]) -> Option<usize> {
-        let line = |(number, _): &(u64, Expected)| {
-            let mut line = String::new();
-            seed::plan::<CasePlan>(self.seed, *number)
-                .build()
-                .write(0, &mut line);
-            line
-        };
-        let lines: Vec<String> = open.iter().map(line).collect();
-        // The verifier does not end within the first `good` cases, and does within `bad`.
-        let (mut good, mut bad) = (0, lines.len());
-        if !self.ends(&lines).await {
-            return None;
-        }
-        while good + 1 < bad {
-            let middle = good.midpoint(bad);
-            if self.ends(&lines[..middle]).await {
-                bad = middle;
-            } else {
-                good = middle;
-            }
-        }
-        Some(bad - 1)
+    /// The line of a case.
+    fn line(&self, number: u64) -> String {
+        line_of(&seed::plan::<CasePlan>(self.seed, number).build())
     }
 
-    async fn ends(&self, lines: &[String]) -> bool {
-        let answers = probe(&self.spec, lines, self.timeout)
-            .await
-            .unwrap_or_default();
-        answers
-            .iter()
-            .any(|answer| matches!(answer, Observed::Ended(_) | Observed::Hang))
+    /// Whether the command gives a verdict on any of a few cases, each in a process of its own: a
+    /// verifier that ends at many cases still does.
+    async fn answers_at_all(&self) -> Result<bool, TargetError> {
+        for number in 0..ALONE {
+            let answers = probe(&self.spec, &[self.line(number)], self.timeout).await?;
+            match answers.first() {
+                Some(Observed::Accept | Observed::Reject(_)) => return Ok(true),
+                // Nobody waits as long for each of them.
+                Some(Observed::Hang) => return Ok(false),
+                _ => {}
+            }
+        }
+        Ok(false)
     }
 
     /// Sends cases until none is left or nobody listens.
@@ -183,32 +154,27 @@ impl Job {
         mut stdin: ChildStdin,
         underway: &Underway,
         window: usize,
-        mut again: VecDeque<u64>,
-    ) -> Left {
+        unsent: &mut VecDeque<u64>,
+    ) {
         let size = window.min(BATCH);
         let mut text = String::with_capacity(1 << 18);
         loop {
-            if again.is_empty() {
-                again.extend(self.numbers.block());
+            if unsent.is_empty() {
+                unsent.extend(self.numbers.block());
             }
-            if again.is_empty() {
+            if unsent.is_empty() {
+                underway.complete.store(true, Ordering::Release);
                 // Closing standard input tells the verifier to end.
                 let _ = stdin.shutdown().await;
-                return Left {
-                    unsent: again,
-                    complete: true,
-                };
+                return;
             }
             while underway.cases().len() + size > window {
                 underway.moved.notified().await;
                 if underway.closed.load(Ordering::Acquire) {
-                    return Left {
-                        unsent: again,
-                        complete: false,
-                    };
+                    return;
                 }
             }
-            let block: Vec<u64> = again.drain(..size.min(again.len())).collect();
+            let block: Vec<u64> = unsent.drain(..size.min(unsent.len())).collect();
             text.clear();
             let mut sent = Vec::with_capacity(block.len());
             for number in block {
@@ -219,10 +185,7 @@ impl Job {
             }
             underway.cases().extend(sent);
             if stdin.write_all(text.as_bytes()).await.is_err() {
-                return Left {
-                    unsent: again,
-                    complete: false,
-                };
+                return;
             }
         }
     }
@@ -235,11 +198,15 @@ impl Job {
         let (mut answered, mut hung) = (0_u64, false);
         loop {
             line.clear();
+            // Whoever goes on writing when everything was answered is not listened to.
+            if underway.complete.load(Ordering::Acquire) && underway.cases().is_empty() {
+                break;
+            }
             let read = if reader.buffer().contains(&b'\n') {
-                reader.read_until(b'\n', &mut line).await
+                line::next(&mut reader, &mut line).await
             } else {
                 underway.moved.notify_one();
-                let read = reader.read_until(b'\n', &mut line);
+                let read = line::next(&mut reader, &mut line);
                 match tokio::time::timeout(self.timeout, read).await {
                     Ok(read) => read,
                     Err(_) if underway.cases().is_empty() => continue,
@@ -290,12 +257,7 @@ impl Job {
     /// Counts an answer, and keeps the case if it is wrong.
     fn judge(&self, number: u64, expected: Expected, observed: &Observed) {
         self.progress.count(expected != Expected::Either);
-        let right = match observed {
-            Observed::Accept => expected != Expected::Reject,
-            Observed::Reject(_) => expected != Expected::Accept,
-            _ => false,
-        };
-        if !right {
+        if is_wrong(expected, observed) {
             let plan: CasePlan = seed::plan(self.seed, number);
             let (kind, keep) = kind(&plan, &plan.build(), observed);
             self.progress.wrong.fetch_add(1, Ordering::Relaxed);

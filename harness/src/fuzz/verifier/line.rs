@@ -1,8 +1,9 @@
 //! One line of a verifier's answers.
 
-use std::fmt;
+use std::{fmt, io};
 
 use serde::Deserialize;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
 /// What came for a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +71,17 @@ enum Verdict {
 
 /// How much of a line that is no answer is kept.
 const KEPT: usize = 200;
+
+/// Longest line that is read as one: what is longer is no answer.
+const LONGEST: u64 = 1 << 20;
+
+/// Reads up to the end of a line, or as much of it as is read as one; nothing at the end.
+pub(super) async fn next(
+    reader: &mut (impl AsyncBufRead + Unpin),
+    line: &mut Vec<u8>,
+) -> io::Result<usize> {
+    reader.take(LONGEST).read_until(b'\n', line).await
+}
 
 /// Reads a line: the case that it answers, if it says so, and the answer.
 pub fn read(line: &[u8]) -> (Option<u64>, Observed) {

@@ -3,22 +3,26 @@
 mod bulk;
 mod line;
 mod probe;
+mod shrink;
 mod write;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::{StreamExt, stream};
+use tokio::task::JoinSet;
 
-use super::candidates::Candidates;
+use super::candidates::{self, Candidates};
 use super::{Bounds, Finding, Numbers, Outcome, Progress};
 use crate::generate::case::{Case, CasePlan, Expected, Kind};
-use crate::generate::shrink::simpler;
-use crate::generate::{Rule, seed};
-use crate::target::{TargetError, TargetSpec};
+use crate::generate::seed;
+use crate::target::TargetSpec;
+use crate::verdict::Severity;
 
 pub use line::{Observed, read as read_answer};
-pub use probe::probe;
+pub use probe::observe;
+pub use shrink::{Small, smallest};
 
 /// The rule by which an answer is wrong that is no verdict.
 pub const ANSWER: &str = "verifier-answer";
@@ -27,7 +31,9 @@ pub const ANSWER: &str = "verifier-answer";
 pub async fn run(spec: &TargetSpec, bounds: &Bounds, progress: &Arc<Progress>) -> Outcome {
     let numbers = Arc::new(Numbers::new(bounds));
     let candidates = Arc::new(Candidates::default());
-    let jobs = (0..bounds.jobs.max(1)).map(|_| {
+    // Ends the jobs, and the processes with them, when nobody waits for it any more.
+    let mut jobs = JoinSet::new();
+    for _ in 0..bounds.jobs.max(1) {
         let job = bulk::Job {
             spec: spec.clone(),
             seed: bounds.seed,
@@ -36,113 +42,95 @@ pub async fn run(spec: &TargetSpec, bounds: &Bounds, progress: &Arc<Progress>) -
             candidates: Arc::clone(&candidates),
             progress: Arc::clone(progress),
         };
-        tokio::spawn(job.run())
-    });
-    let mut lost: Option<TargetError> = None;
-    for job in jobs.collect::<Vec<_>>() {
-        if let Ok(Err(error)) = job.await {
-            lost = Some(error);
+        jobs.spawn(job.run());
+    }
+    let mut outcome = Outcome::default();
+    while let Some(job) = jobs.join_next().await {
+        if let Ok(Err(error)) = job {
+            outcome.lost = Some(error);
         }
     }
-    if lost.is_some() {
-        return Outcome {
-            findings: Vec::new(),
-            lost,
-        };
+    if outcome.lost.is_some() {
+        return outcome;
     }
-    let found = stream::iter(candidates.take())
+    // What was played behind the last case of the run is left out: who plays how far depends on
+    // how quick the jobs were.
+    let chosen = candidates.choose(|number| numbers.has(number));
+    let large = chosen.cases.len() as u64;
+    progress.large.store(large, Ordering::Relaxed);
+    let small = stream::iter(chosen.cases)
         .map(|(_, number)| shrink(spec, bounds, number))
         .buffer_unordered(bounds.jobs.max(1))
-        .filter_map(|finding| async { finding })
-        .collect::<Vec<Finding>>()
+        .inspect(|_| {
+            progress.large.fetch_sub(1, Ordering::Relaxed);
+        })
+        .collect::<Vec<Option<Finding>>>()
         .await;
+    outcome.last = numbers.stopped_at();
+    outcome.left = chosen.left;
     let mut apart: BTreeMap<(String, String), Finding> = BTreeMap::new();
-    for finding in found {
+    for finding in small {
+        let Some(finding) = finding else {
+            outcome.gone += 1;
+            continue;
+        };
         let key = (finding.rule.clone(), finding.fingerprint());
         match apart.get(&key) {
             Some(known) if known.number <= finding.number => {}
             _ => drop(apart.insert(key, finding)),
         }
     }
-    Outcome {
-        findings: apart.into_values().collect(),
-        lost,
-    }
+    outcome.findings = apart.into_values().collect();
+    outcome
 }
 
 /// The kind of a wrong answer, by which cases are sorted before they are made small, and how many
 /// of the kind are worth it.
-fn kind(plan: &CasePlan, case: &Case, observed: &Observed) -> (String, usize) {
+fn kind(plan: &CasePlan, case: &Case, observed: &Observed) -> (candidates::Kind, usize) {
+    let kind = |rule: &str, about: &str| candidates::Kind {
+        rule: rule.to_owned(),
+        about: about.to_owned(),
+    };
     match (observed, &plan.kind) {
         (Observed::Accept | Observed::Reject(_), Kind::One(_))
             if case.expected == Expected::Reject =>
         {
-            (format!("{} {}", case.rule(), case.about), 1)
+            (kind(case.rule().id(), &case.about), 1)
         }
-        (Observed::Accept | Observed::Reject(_), _) => (case.rule().id().to_owned(), 12),
-        (other, _) => (format!("{ANSWER} {}", other.word()), 4),
+        (Observed::Accept | Observed::Reject(_), _) => (kind(case.rule().id(), ""), 12),
+        (Observed::Hang, _) => (kind(ANSWER, observed.word()), 1),
+        (other, _) => (kind(ANSWER, other.word()), 4),
     }
 }
 
-/// Makes a case small by playing smaller ones, and says what is wrong with the answer to it.
-/// Nothing when the wrong answer does not come again.
-async fn shrink(spec: &TargetSpec, bounds: &Bounds, number: u64) -> Option<Finding> {
-    let mut plan: CasePlan = seed::plan(bounds.seed, number);
-    let mut case = plan.build();
-    let mut observed: Option<Observed> = None;
-    let mut candidates = vec![plan.clone()];
-    let rules = case.rules.clone();
-    while !candidates.is_empty() {
-        let built: Vec<Case> = candidates.iter().map(CasePlan::build).collect();
-        let lines: Vec<String> = built.iter().map(line_of).collect();
-        let answers = probe(spec, &lines, bounds.timeout).await.ok()?;
-        let wrong = (0..built.len()).find(|at| {
-            answers.get(*at).is_some_and(|answer| {
-                let alike = observed
-                    .as_ref()
-                    .is_none_or(|known| is_alike(known, answer));
-                alike && is_wrong(&built[*at], answer)
-            })
-        });
-        let Some(at) = wrong else { break };
-        plan = candidates.swap_remove(at);
-        case = built[at].clone();
-        observed = Some(answers[at].clone());
-        let keeps = |other: &CasePlan| {
-            let built = other.build();
-            built.expected == case.expected
-                && (built.rules.is_empty() == rules.is_empty())
-                && built.rules.iter().all(|rule| rules.contains(rule))
-        };
-        candidates = simpler(&plan).into_iter().filter(keeps).collect();
-    }
-    Some(finding(&plan, &case, &observed?, number))
-}
-
-fn is_alike(one: &Observed, other: &Observed) -> bool {
-    std::mem::discriminant(one) == std::mem::discriminant(other)
-}
-
-fn is_wrong(case: &Case, observed: &Observed) -> bool {
+/// Whether that is a wrong answer to a case of which this is expected.
+fn is_wrong(expected: Expected, observed: &Observed) -> bool {
     match observed {
-        Observed::Accept => !case.agrees(true),
-        Observed::Reject(_) => !case.agrees(false),
+        Observed::Accept => expected == Expected::Reject,
+        Observed::Reject(_) => expected == Expected::Accept,
         Observed::Unknown => false,
         _ => true,
     }
 }
 
-fn line_of(case: &Case) -> String {
-    let mut line = String::new();
-    case.write(0, &mut line);
-    line
+/// Makes a case small, and says what is wrong with the answer to it. Nothing when the wrong answer
+/// does not come again.
+async fn shrink(spec: &TargetSpec, bounds: &Bounds, number: u64) -> Option<Finding> {
+    let plan = seed::plan(bounds.seed, number);
+    let ask = async |lines: &[String]| observe(spec, lines, bounds.timeout).await.ok();
+    Some(finding(&smallest(plan, ask).await?, number))
 }
 
-fn finding(plan: &CasePlan, case: &Case, observed: &Observed, number: u64) -> Finding {
+fn finding(small: &Small, number: u64) -> Finding {
+    let Small {
+        plan,
+        case,
+        observed,
+    } = small;
     let verdict = matches!(observed, Observed::Accept | Observed::Reject(_));
     let rule = case.rule();
     let about = match case.expected {
-        Expected::Accept => plan.features(),
+        Expected::Accept | Expected::Either => plan.features(),
         _ => case.about.clone(),
     };
     let (id, sentence) = if verdict {
@@ -152,12 +140,8 @@ fn finding(plan: &CasePlan, case: &Case, observed: &Observed, number: u64) -> Fi
     };
     let mut finding = Finding {
         rule: id.to_owned(),
-        check: if verdict {
-            rule.check()
-        } else {
-            Rule::Entry.check()
-        }
-        .to_owned(),
+        check: if verdict { rule.check() } else { "" }.to_owned(),
+        severity: Severity::Fail,
         sentence: sentence.to_owned(),
         about,
         expected: if verdict {

@@ -18,7 +18,7 @@ pub(super) fn scenario(case: &Case, finding: &Finding) -> String {
     let _ = writeln!(text, "scenario: verifier/{}", finding.fingerprint());
     let _ = writeln!(text, "about: {}", quoted(&about));
     let _ = writeln!(text, "expect: {}", case.expected.name());
-    let _ = writeln!(text, "exercises: [{}]", finding.rule);
+    let _ = writeln!(text, "exercises: {}", finding.exercises());
     text.push_str("entry:");
     let mut entry = String::new();
     if let Some(uri) = &case.entry.uri {
