@@ -68,6 +68,7 @@ const SCRIPTS: &[(&str, &str)] = scenarios![
     "scenarios/host/references.yaml",
     "scenarios/host/digests.yaml",
     "scenarios/host/digests-malformed.yaml",
+    "scenarios/host/by-handle.yaml",
     "scenarios/host/changed-between-reads.yaml",
     "scenarios/host/sizes.yaml",
     "scenarios/host/frontmatter.yaml",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Fault;
 use super::entry::remove;
-use super::kind::{Kind, normalise};
+use super::kind::{Kind, is_deep, normalise};
 use super::pick::{Picked, rows_mut, within};
 use super::sabotage::Scene;
 use crate::catalog::{Catalog, DIRECTORY, Directory};
@@ -35,6 +35,14 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
         "sep-2640-directory-read-invalid-params/file",
         "answers a file with itself as the only child",
+    ),
+    Fault::new(
+        "sep-2640-directory-read-invalid-params/below",
+        "answers an unknown directory inside another one as an empty one",
+    ),
+    Fault::new(
+        "sep-2640-directory-read-invalid-params/deep-file",
+        "answers a file in a subdirectory as an empty directory",
     ),
     Fault::new(
         "sep-2640-directory-read-invalid-params/slash",
@@ -330,6 +338,16 @@ fn unknown(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
             return;
         }
         ("sep-2640-directory-read-invalid-params", Kind::Unknown) => json!([]),
+        ("sep-2640-directory-read-invalid-params/below", Kind::Unknown)
+            if is_deep(catalog, uri) =>
+        {
+            json!([])
+        }
+        ("sep-2640-directory-read-invalid-params/deep-file", Kind::File)
+            if is_deep(catalog, uri) =>
+        {
+            json!([])
+        }
         ("sep-2640-directory-read-invalid-params/file", Kind::Skill | Kind::File) => {
             let all = catalog.directories.values().flat_map(|d| &d.children);
             all.filter(|child| child["uri"] == uri)

@@ -138,6 +138,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "lists nothing and does not know skills/get",
     ),
     Fault::new(
+        "sep-2640-skills-get-uri-variant/query",
+        "answers the URI of a skill with a query with its entry",
+    ),
+    Fault::new(
         "sep-2640-skills-get-uri-variant",
         "answers other spellings of a skill's URI with its entry",
     ),
@@ -309,6 +313,10 @@ fn unserved(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
             -32000,
             "the URI was rejected by the path filter",
         ))),
+        ("sep-2640-skills-get-uri-variant/query", _) if uri.contains('?') => {
+            let (plain, _) = uri.split_once('?').unwrap_or((uri, ""));
+            entry_of(catalog.skills.iter().find(|skill| skill.uri == plain))
+        }
         ("sep-2640-skills-get-uri-variant", Kind::Variant) => entry_of(variant_of(catalog, uri)),
         _ => None,
     };

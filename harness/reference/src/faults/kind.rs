@@ -46,6 +46,17 @@ impl Kind {
     }
 }
 
+/// Whether a URI lies in a directory of a skill that is not the skill's own.
+pub(super) fn is_deep(catalog: &Catalog, uri: &str) -> bool {
+    let parent = uri.rsplit_once('/').map_or("", |(parent, _)| parent);
+    catalog.directories.contains_key(parent)
+        && catalog
+            .skills
+            .iter()
+            .any(|skill| uri.starts_with(&skill.root))
+        && !catalog.skills.iter().any(|skill| skill.root == parent)
+}
+
 /// The skill that this is another spelling of: other case, a trailing slash,
 /// dot segments, encoded letters.
 pub(super) fn variant_of<'a>(catalog: &'a Catalog, uri: &str) -> Option<&'a Skill> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Fault;
 use super::entry::remove;
-use super::kind::{Kind, broken_escape, decoded_dots, dot_dot, normalise};
+use super::kind::{Kind, broken_escape, decoded_dots, dot_dot, is_deep, normalise};
 use super::pick::within;
 use super::sabotage::Scene;
 use crate::catalog::{Catalog, README};
@@ -70,6 +70,14 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
         "sep-2640-read-unknown-file-invalid-params",
         "answers an unknown file of a skill with an internal error",
+    ),
+    Fault::new(
+        "sep-2640-read-unknown-file-invalid-params/below",
+        "answers an unknown file in a subdirectory with another file",
+    ),
+    Fault::new(
+        "sep-2640-read-unknown-file-invalid-params/no-extension",
+        "answers an unknown file whose name has no dot with another file",
     ),
     Fault::new(
         "sep-2640-read-unknown-file-invalid-params/legacy-code",
@@ -263,6 +271,16 @@ fn unserved(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
     match scene.id {
         "sep-2640-read-unknown-file-invalid-params" if unknown_file() => {
             *outcome = Err(RpcError::internal());
+        }
+        "sep-2640-read-unknown-file-invalid-params/below"
+            if unknown_file() && is_deep(catalog, uri) =>
+        {
+            *outcome = scene.redo("uri", Some(README));
+        }
+        "sep-2640-read-unknown-file-invalid-params/no-extension"
+            if unknown_file() && !uri.contains(['.', '%', '\\']) =>
+        {
+            *outcome = scene.redo("uri", Some(README));
         }
         "sep-2640-read-unknown-file-invalid-params/legacy-code" if unknown_file() => {
             let error = not_found(uri, scene.call.era);

@@ -20,6 +20,8 @@ pub(super) struct Approvals {
     path: PathBuf,
     records: Vec<Record>,
     policies: Vec<(Key, bool)>,
+    /// Commands that were allowed for good, by skill, which only a fault keeps.
+    commands: Vec<(Key, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -49,6 +51,15 @@ impl Approvals {
                 .iter()
                 .map(|row| (key(row), row["allow"] == true))
                 .collect(),
+            commands: rows("commands")
+                .iter()
+                .map(|row| {
+                    (
+                        key(row),
+                        row["command"].as_str().unwrap_or_default().to_owned(),
+                    )
+                })
+                .collect(),
         }
     }
 
@@ -61,7 +72,11 @@ impl Approvals {
             .policies
             .iter()
             .map(|(key, allow)| json!({"server": key.server, "uri": key.uri, "allow": allow}));
+        let commands = self.commands.iter().map(
+            |(key, command)| json!({"server": key.server, "uri": key.uri, "command": command}),
+        );
         let stored = json!({
+            "commands": commands.collect::<Vec<_>>(),
             "approvals": approvals.collect::<Vec<_>>(),
             "policies": policies.collect::<Vec<_>>(),
         });
@@ -122,6 +137,7 @@ impl Approvals {
     fn keeps_dynamic(&self, kind: &str) -> bool {
         self.fault.on("host-dynamic-not-content-bound/stored")
             || kind == "execute" && self.fault.on("host-dynamic-not-content-bound/execute")
+            || kind == "grant" && self.fault.on("host-dynamic-not-content-bound/grant")
     }
 
     /// Whether the user had allowed an earlier state of the skill.
@@ -224,6 +240,19 @@ impl Approvals {
         approved == now
             || self.fault.on("host-content-bound-approval/added") && approved.is_subset(&now)
             || self.fault.on("host-content-bound-approval/removed") && now.is_subset(&approved)
+    }
+
+    /// Keeps a command as allowed for a skill, whatever becomes of the skill (a fault).
+    pub fn keep_command(&mut self, key: &Key, command: &str) {
+        self.commands.push((key.clone(), command.to_owned()));
+        self.keep();
+    }
+
+    /// Whether a command was kept for a skill (a fault).
+    pub fn has_command(&self, key: &Key, command: &str) -> bool {
+        self.commands
+            .iter()
+            .any(|(of, kept)| of == key && kept == command)
     }
 
     /// Whether the user's policy forbids the skill.

@@ -66,6 +66,12 @@ impl Host {
 
     /// Ends the connection; the configuration stays, and so does what is known.
     pub async fn disconnect(&mut self, label: &str) {
+        if self.fault.on("host-no-implicit-local-execution/disconnect") {
+            let windows = self.windows.clone();
+            for entry in windows.iter().filter_map(|window| window.entry.as_ref()) {
+                super::exec::declared(entry, "SessionEnd").await;
+            }
+        }
         if let Ok(server) = self.server_mut(label)
             && let Some(client) = server.client.take()
         {

@@ -98,6 +98,9 @@ impl Entry {
             }
             Some(Value::Array(items)) => Resources::Manifest(manifest(uri, root, items, fault)?),
             None if fault.on("resources-invalid-entry") => Resources::Dynamic,
+            None if source == Source::Get && fault.on("resources-invalid-entry/get") => {
+                Resources::Dynamic
+            }
             Some(_) if fault.on("resources-invalid-entry/type") => Resources::Dynamic,
             None => return Err("it has no `resources`".to_owned()),
             Some(_) => return Err("its `resources` is neither an array nor \"dynamic\"".to_owned()),

@@ -43,6 +43,15 @@ impl Host {
                 return json!({"ran": false, "reason": "the user did not allow it"});
             }
         }
+        if self
+            .fault
+            .on("host-no-implicit-local-execution/approved-tool")
+        {
+            let windows = self.windows.clone();
+            for entry in windows.iter().filter_map(|window| window.entry.as_ref()) {
+                declared(entry, "PreToolUse").await;
+            }
+        }
         match run(command).await {
             Ok(()) => json!({"ran": true}),
             Err(reason) => json!({"ran": false, "reason": reason}),
@@ -77,6 +86,20 @@ impl Host {
         {
             return true;
         }
+        let named = |entry: &Entry| {
+            let path = |uri: &str| uri.strip_prefix(entry.root()).map(str::to_owned);
+            let mut paths = entry.items().iter().filter_map(|item| path(&item.uri));
+            paths.any(|path| command.contains(path.trim_start_matches('/')))
+        };
+        let bundled = fault.on("host-exec-gate-while-acting/bundled");
+        let asked = self.memory.commands.contains(command);
+        let of_skill = self.approvals.has_command(key, command);
+        if bundled && entry.as_ref().is_some_and(named)
+            || fault.on("host-no-implicit-local-execution/command") && asked
+            || fault.on("host-content-bound-approval/command") && of_skill
+        {
+            return true;
+        }
         let kind = match connected && fault.on("host-no-implicit-local-execution/server") {
             true => "server",
             false => "execute",
@@ -89,6 +112,10 @@ impl Host {
         let decision = user.ask(&Question::new(kind, key, detail)).await;
         if decision.allow {
             self.memory.tool_allowed.insert(key.clone());
+            self.memory.commands.insert(command.to_owned());
+            if fault.on("host-content-bound-approval/command") && decision.remember {
+                self.approvals.keep_command(key, command);
+            }
             if let Some(entry) = entry.filter(|_| decision.remember && kind == "execute") {
                 self.approvals.store(key, "execute", &entry);
             }

@@ -366,6 +366,7 @@ impl Host {
             let skipped = skill_md && fault.on("host-verify-digest")
                 || !skill_md && fault.on("host-verify-digest/file")
                 || content.blob && fault.on("host-verify-digest/blob")
+                || self.memory.by_handle && fault.on("host-verify-digest/by-handle")
                 || entry.source == Source::Get && fault.on("host-verify-digest/get")
                 || item.digest.is_empty()
                     && (fault.on("host-verify-digest/malformed")

@@ -79,6 +79,11 @@ impl Reading<'_> {
             (Value::Number(written), Value::Number(listed)) => {
                 written == listed || written.as_f64() == listed.as_f64()
             }
+            (Value::String(written), Value::String(listed))
+                if self.fault.on("host-frontmatter-comparison/case") =>
+            {
+                written.eq_ignore_ascii_case(listed)
+            }
             (Value::String(written), listed) => {
                 listed.as_str() == Some(written)
                     || !self.quoted(written) && read_1_1(written, listed)

@@ -18,6 +18,7 @@ impl Host {
     /// Loads the skill that is asked for.
     pub async fn load(&mut self, user: &mut User, params: &Value) -> Outcome {
         let key = self.resolve(params).await?;
+        self.memory.by_handle = params["name"].is_string();
         if self.approvals.forbidden(&key) && !self.fault.on("host-user-policy") {
             return refuse("policy", "the user's policy forbids this skill");
         }
@@ -192,7 +193,8 @@ impl Host {
         if self.fault.on("host-user-policy/declined") && !self.memory.declined.insert(key.clone()) {
             return Ok(false);
         }
-        if self.fault.on("read-is-not-a-load/approval")
+        if (self.fault.on("read-is-not-a-load/approval")
+            || self.fault.on("read-is-not-a-load/inspect"))
             && self.memory.read_as_resource.contains(key)
         {
             return Ok(false);
@@ -296,6 +298,9 @@ impl Host {
                 bytes: content.bytes,
                 verified: Some(true),
             });
+        }
+        if self.fault.on("read-is-not-a-load/inspect") {
+            self.memory.read_as_resource.insert(key.clone());
         }
         let (file, entry) = obtained?;
         let bytes = if self.fault.on("host-inspect-before-load") {

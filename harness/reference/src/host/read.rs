@@ -158,7 +158,9 @@ impl Host {
     async fn promote(&mut self, outer: &Key, nested: &Key, bytes: &[u8]) -> Kind {
         if self.fault.on("host-no-implicit-local-execution/nested")
             && let Ok(fields) = frontmatter::read(bytes)
-            && let Some(hooks) = fields.get("hooks")
+            && let Some(hooks) = fields
+                .get("metadata")
+                .and_then(|metadata| metadata.get("hooks"))
         {
             super::exec::run_all(hooks).await;
         }
@@ -241,6 +243,12 @@ impl Host {
         self.server_mut(other)?;
         let pair = (acting.label().to_owned(), other.to_owned());
         let remembered = self.fault.on("host-cross-origin-read-approval/remembered");
+        let crossing = (acting.label().to_owned(), other.to_owned(), uri.to_owned());
+        if self.fault.on("host-cross-origin-read-approval/file")
+            && self.memory.crossed.contains(&crossing)
+        {
+            return Ok(());
+        }
         if self.fault.on("host-cross-origin-read-approval")
             || remembered && self.memory.crossings.contains(&pair)
         {
@@ -269,6 +277,7 @@ impl Host {
             .await
             .or_refuse("the read from the other server")?;
         self.memory.crossings.insert(pair);
+        self.memory.crossed.insert(crossing);
         Ok(())
     }
 
@@ -306,7 +315,7 @@ impl Host {
             Some(window) => self.read_inside(user, &window, uri, kind).await,
             None => self.read_generic(label, uri, kind).await,
         };
-        if outcome.is_ok() && skill_md {
+        if outcome.is_ok() && skill_md && !self.fault.on("read-is-not-a-load/inspect") {
             self.memory.read_as_resource.insert(key.clone());
             if self.fault.on("read-is-not-a-load") {
                 let entry = self

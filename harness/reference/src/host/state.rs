@@ -56,6 +56,12 @@ pub(super) struct Memory {
     pub closed: BTreeSet<Key>,
     /// Skills whose SKILL.md came out of the cache when it was loaded last.
     pub from_cache: BTreeSet<Key>,
+    /// Commands that the user has allowed.
+    pub commands: BTreeSet<String>,
+    /// Cross-origin reads that the user has allowed: the servers, and the URI.
+    pub crossed: BTreeSet<(String, String, String)>,
+    /// The load under way is one by handle.
+    pub by_handle: bool,
     /// Skills about which the user has been asked before.
     pub declined: BTreeSet<Key>,
     /// When to fetch the files of a skill unasked.

@@ -121,7 +121,7 @@ fn not_acted_on(
 
 /// A SKILL.md that comes through the general tool is read, not loaded: no window, no approval.
 fn read_is_no_load(view: &View<'_>, judgement: &mut Judgement) {
-    for ask in view.asks("read_resource") {
+    for ask in view.asks("read_resource").chain(view.asks("inspect")) {
         let (Some(server), Some(uri)) = (member(&ask.params, "server"), member(&ask.params, "uri"))
         else {
             continue;

@@ -76,6 +76,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "compares only the name in the frontmatter",
     ),
     Fault::host(
+        "sep-2640-host-frontmatter-comparison/case",
+        "compares the frontmatter without regard to case",
+    ),
+    Fault::host(
         "sep-2640-host-frontmatter-comparison/value",
         "compares only name and description in the frontmatter",
     ),
@@ -208,6 +212,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "compares eight digits of a digest",
     ),
     Fault::host(
+        "sep-2640-host-verify-digest/by-handle",
+        "does not verify skills that are loaded by handle",
+    ),
+    Fault::host(
         "sep-2640-host-verify-digest/malformed",
         "takes a malformed or missing digest for nothing to check",
     ),
@@ -262,6 +270,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-read-is-not-a-load",
         "opens an acting window for a SKILL.md read as a resource",
+    ),
+    Fault::host(
+        "sep-2640-read-is-not-a-load/inspect",
+        "takes a look at a skill for the approval of its load",
     ),
     Fault::host(
         "sep-2640-read-is-not-a-load/approval",

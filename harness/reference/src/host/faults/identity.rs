@@ -128,6 +128,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "takes a missing resources for a dynamic skill",
     ),
     Fault::host(
+        "sep-2640-resources-invalid-entry/get",
+        "loads skills whose entry from skills/get has no resources",
+    ),
+    Fault::host(
         "sep-2640-resources-invalid-entry/type",
         "takes any value of resources but an array for a dynamic skill",
     ),

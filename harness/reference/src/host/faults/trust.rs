@@ -44,6 +44,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "does not compare entries from skills/get",
     ),
     Fault::host(
+        "sep-2640-host-content-bound-approval/command",
+        "keeps allowed commands when a skill has changed",
+    ),
+    Fault::host(
         "sep-2640-host-content-bound-approval/execute",
         "keeps the approval to execute when a skill has changed",
     ),
@@ -64,6 +68,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "reads from another server without asking",
     ),
     Fault::host(
+        "sep-2640-host-cross-origin-read-approval/file",
+        "asks once for each file of another server",
+    ),
+    Fault::host(
         "sep-2640-host-cross-origin-read-approval/remembered",
         "asks once for all reads from another server",
     ),
@@ -76,6 +84,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "presents dynamic skills as verified",
     ),
     Fault::host(
+        "sep-2640-host-dynamic-not-content-bound/grant",
+        "stores grants of dynamic skills",
+    ),
+    Fault::host(
         "sep-2640-host-dynamic-not-content-bound/stored",
         "stores approvals of dynamic skills",
     ),
@@ -86,6 +98,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-dynamic-not-content-bound/execute",
         "stores approvals to execute for dynamic skills",
+    ),
+    Fault::host(
+        "sep-2640-host-exec-gate-while-acting/bundled",
+        "runs commands unasked that name a file of the skill",
     ),
     Fault::host(
         "sep-2640-host-exec-gate-while-acting",
@@ -122,6 +138,18 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-no-implicit-local-execution",
         "runs a hook of the frontmatter on loading",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/command",
+        "runs for any skill a command that was allowed for one",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/approved-tool",
+        "runs the hooks of all skills around an allowed tool",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/disconnect",
+        "runs a hook of the frontmatter on disconnecting",
     ),
     Fault::host(
         "sep-2640-host-no-implicit-local-execution/denied",
