@@ -207,3 +207,30 @@ fn the_table_of_defects_names_what_there_is() {
     }
     assert!(told.len() > 90, "{}", told.len());
 }
+
+#[test]
+fn links_of_the_documents_lead_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let docs = fs::read_dir(root.join("docs")).unwrap();
+    let mut pages: Vec<_> = docs.map(|entry| entry.unwrap().path()).collect();
+    for page in [
+        "README.md",
+        "fuzz/README.md",
+        "fixtures/peers/README.md",
+        "fixtures/adapters/README.md",
+    ] {
+        pages.push(root.join(page));
+    }
+    let mut dead = Vec::new();
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for rest in text.split("](").skip(1) {
+            let target = rest.split([')', '#']).next().unwrap();
+            let elsewhere = target.is_empty() || target.contains(':');
+            if !elsewhere && !page.parent().unwrap().join(target).exists() {
+                dead.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    assert_eq!(dead, Vec::<String>::new());
+}

@@ -1,6 +1,9 @@
 //! Several targets side by side: checks are rows, targets are columns.
 //!
-//! The JSON form is the stable machine format `sep2640-conform/matrix/v1`; fields are only ever added.
+//! Children write it down: for the terminal, and as Markdown. The JSON form is the stable machine format `sep2640-conform/matrix/v1`; fields are only ever added.
+
+mod markdown;
+mod terminal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,7 +13,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::text::{clip, escape, plural, shell_line, thousands};
+use super::text::{clip, escape, shell_line, thousands};
 use super::{json, target_name};
 use crate::event::{
     Catalog, CheckReport, FindingReport, Remark, RemarkKind, Report, RunReport, TargetDescription,
@@ -18,9 +21,6 @@ use crate::event::{
 };
 use crate::spec::Spec;
 use crate::verdict::{Side, Verdict};
-
-/// How many characters of a value are shown.
-const CHARACTERS: usize = 160;
 
 /// Several targets side by side.
 #[derive(Debug, Serialize)]
@@ -136,139 +136,6 @@ impl Matrix {
     /// There are none.
     pub fn json(&self) -> io::Result<String> {
         json::pretty(self)
-    }
-
-    /// For people, with colours; with `all` also the checks that nobody breaks.
-    pub fn terminal(&self, all: bool) -> String {
-        let bold = Style::new().bold();
-        let mut out = String::new();
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            out,
-            "{bold}{} {}{bold:#} · {} · {}\n",
-            self.tool.name,
-            self.tool.version,
-            plural(self.targets.len(), "target"),
-            self.date
-        );
-        let width = self.targets.iter().map(|t| chars(&t.name)).max();
-        let width = width.unwrap_or(0);
-        for target in &self.targets {
-            let _ = writeln!(out, "{}  {}", pad(&target.name, width), target.words());
-            for remark in target.remarks() {
-                let _ = writeln!(out, "{}  {remark}", pad("", width));
-            }
-        }
-        for side in [Side::Server, Side::Host] {
-            let names = self.names(side);
-            let rows = self.rows(side, all);
-            if names.is_empty() {
-                continue;
-            }
-            if !rows.is_empty() {
-                let id = rows.iter().map(|row| row.id.len()).max().unwrap_or(0);
-                let widths: Vec<usize> = names.iter().map(|name| chars(name).max(8)).collect();
-                let _ = write!(out, "\n{bold}{}", pad(&format!("{side} checks"), id + 12));
-                for (name, width) in names.iter().zip(&widths) {
-                    let _ = write!(out, "  {}", pad(name, *width));
-                }
-                out.truncate(out.trim_end().len());
-                let _ = writeln!(out, "{bold:#}");
-                for row in &rows {
-                    let _ = write!(out, "{}  {}", pad(&row.level, 10), pad(row.id, id));
-                    for (name, width) in names.iter().zip(&widths) {
-                        let (word, style) = row.shown(name);
-                        let gap = width.saturating_sub(chars(&word));
-                        let _ = write!(out, "  {style}{word}{style:#}{:gap$}", "");
-                    }
-                    out.truncate(out.trim_end().len());
-                    out.push('\n');
-                }
-            }
-            let _ = writeln!(out, "\n{}", self.rest(side, rows.len(), all));
-        }
-        let _ = writeln!(out, "\n{}", self.legend().join("\n"));
-        out
-    }
-
-    /// A page for documentation.
-    pub fn markdown(&self, all: bool) -> String {
-        let mut out = String::new();
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            out,
-            "# SEP-2640 conformance of {}\n\nJudged on {} with {} {}.\n",
-            plural(self.targets.len(), "implementation"),
-            self.date,
-            self.tool.name,
-            self.tool.version
-        );
-        out.push_str(
-            "| | implementation | side | revisions | pass | fail | warn | note | – | other | exit |\n",
-        );
-        out.push_str("|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
-        for target in &self.targets {
-            let count = |verdict| target.summary.get(&verdict).copied().unwrap_or(0);
-            let told = [
-                Verdict::Pass,
-                Verdict::Fail,
-                Verdict::Warn,
-                Verdict::Note,
-                Verdict::NotExercised,
-            ]
-            .map(count);
-            let all: usize = target.summary.values().sum();
-            let _ = writeln!(
-                out,
-                "| {} | {} | {} | {} | {} | {} | {} |",
-                markdown(&target.name),
-                markdown(&target.title()),
-                target.side,
-                markdown(&target.revisions()),
-                told.map(|count| count.to_string()).join(" | "),
-                all - told.iter().sum::<usize>(),
-                target.exit,
-            );
-        }
-        let remarks: Vec<String> = (self.targets.iter())
-            .flat_map(|target| {
-                let remarks = target.remarks().into_iter();
-                remarks
-                    .map(|remark| format!("- {}: {}\n", markdown(&target.name), markdown(&remark)))
-            })
-            .collect();
-        if !remarks.is_empty() {
-            let _ = write!(out, "\n{}", remarks.concat());
-        }
-        for side in [Side::Server, Side::Host] {
-            let names = self.names(side);
-            if names.is_empty() {
-                continue;
-            }
-            let rows = self.rows(side, all);
-            let _ = writeln!(out, "\n## Checks of the {side} side\n");
-            if !rows.is_empty() {
-                let heads = names.iter().map(|name| format!(" {} |", markdown(name)));
-                let _ = writeln!(out, "| check | level |{}", heads.collect::<String>());
-                let _ = writeln!(out, "|---|---|{}", "---|".repeat(names.len()));
-                for row in &rows {
-                    let cells = names.iter().map(|name| match row.shown(name).0 {
-                        word if word.starts_with("FAIL") => format!(" **{word}** |"),
-                        word => format!(" {word} |"),
-                    });
-                    let cells: String = cells.collect();
-                    let _ = writeln!(out, "| `{}` | {} |{cells}", row.id, row.level);
-                }
-                out.push('\n');
-            }
-            let _ = writeln!(out, "{}", self.rest(side, rows.len(), all));
-            let found: String = rows.iter().map(|row| row.found()).collect();
-            if !found.is_empty() {
-                let _ = write!(out, "\n### What was found\n\n{found}");
-            }
-        }
-        let _ = writeln!(out, "\n{}", self.legend().join(" · "));
-        out
     }
 
     fn names(&self, side: Side) -> Vec<&str> {
@@ -441,35 +308,6 @@ impl Row {
         };
         (format!("{word}{}", cell.mark()), style)
     }
-
-    /// The findings of the row as a list, for Markdown.
-    fn found(&self) -> String {
-        let mut lines = String::new();
-        for cell in &self.cells {
-            let Some(first) = &cell.first else { continue };
-            let clip = |text: &str| markdown_raw(&clip(text, CHARACTERS));
-            let _ = write!(
-                lines,
-                "  - {}: {}: expected {}, found {}",
-                markdown(&cell.target),
-                clip(&first.subject),
-                clip(&first.expected),
-                clip(&first.actual)
-            );
-            if cell.findings > 1 {
-                let _ = write!(lines, " (and {} more)", cell.findings - 1);
-            }
-            if cell.verdict == Verdict::Fail {
-                let _ = write!(lines, "; again: {}", code(&escape(&first.replay)));
-            }
-            lines.push('\n');
-        }
-        if lines.is_empty() {
-            return lines;
-        }
-        let text = markdown(&self.text.split_whitespace().collect::<Vec<_>>().join(" "));
-        format!("- `{}` ({}): {text}\n{lines}", self.id, self.level)
-    }
 }
 
 impl Cell {
@@ -551,44 +389,4 @@ fn rank(verdict: Verdict) -> usize {
         Verdict::Fail,
     ];
     ORDER.iter().position(|one| *one == verdict).unwrap_or(0)
-}
-
-fn chars(text: &str) -> usize {
-    escape(text).chars().count()
-}
-
-fn pad(text: &str, width: usize) -> String {
-    format!("{:width$}", escape(text))
-}
-
-/// Text for Markdown, in which nothing is markup.
-fn markdown(text: &str) -> String {
-    markdown_raw(&escape(text))
-}
-
-/// Text that stands as it is, whatever is in it.
-fn code(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    match longest {
-        0 => format!("{fence}{text}{fence}"),
-        _ => format!("{fence} {text} {fence}"),
-    }
-}
-
-fn markdown_raw(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '|' | '`' | '*' | '_' | '[' | ']' | '\\' | '#' | '~' => {
-                escaped.push('\\');
-                escaped.push(c);
-            }
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

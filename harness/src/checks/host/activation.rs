@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::super::Check;
+use super::ask::{
+    LOADS, Outcome, acting_on, asks_about, asks_for, member, names_skill, outcome, place,
+};
 use super::context::messages;
 use super::permissions::{in_force, is_in_force, tools_of};
-use super::view::{
-    LOADS, Outcome, View, acting_on, asks_about, asks_for, inside, member, outcome, place, sources,
-    trusts,
-};
+use super::view::{View, inside, sources, trusts};
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 
@@ -79,11 +79,7 @@ fn not_acted_on(
         if view.loaded(server, uri, acting.from) {
             continue;
         }
-        let skills = result.get("skills").and_then(Value::as_array);
-        let there = skills.into_iter().flatten().any(|skill| {
-            member(skill, "server") == Some(server) && member(skill, "uri") == Some(uri)
-        });
-        if there {
+        if names_skill(result, server, uri) {
             judgement.violated(
                 place(acting),
                 uri,
@@ -126,7 +122,7 @@ fn read_is_no_load(view: &View<'_>, judgement: &mut Judgement) {
         else {
             continue;
         };
-        // Nor one that the host routes into its loading path, with the consent that belongs to it.
+        // A read that the host routes into its loading path, with the consent that belongs to it, is a load.
         if !uri.ends_with("/SKILL.md") || view.loaded(server, uri, ask.to) {
             continue;
         }
@@ -138,7 +134,7 @@ fn read_is_no_load(view: &View<'_>, judgement: &mut Judgement) {
         // The load that follows needs the approval that every load of this host needs.
         let load = view
             .asks("load")
-            .find(|load| load.from > ask.to && super::view::target(load) == Some((server, uri)));
+            .find(|load| load.from > ask.to && super::ask::target(load) == Some((server, uri)));
         let Some(load) = load else { continue };
         if !view.gates_loads(ask.from) || !matches!(outcome(load), Outcome::Ok(_)) {
             continue;

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
+use super::ask::{Outcome, at, member, offered, outcome, place};
 use super::integrity::fetched;
 use super::tokens::tokens_of;
-use super::view::{Outcome, View, at, member, name_of, offered, outcome, place};
+use super::view::{View, name_of};
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, CachedFile};
 

@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
+use super::ask::{
+    LOADS, Outcome, acting_on, asks_about, asks_for, member, offered, outcome, place, result,
+    target,
+};
 use super::integrity::spoilt;
 use super::permissions::grants;
 use super::tokens::tokens_of;
-use super::view::{
-    LOADS, Outcome, View, acting_on, asks_about, asks_for, inside, member, offered, outcome, place,
-    result, sources, target, trusts,
-};
+use super::view::{View, inside, sources, trusts};
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Consent};
 

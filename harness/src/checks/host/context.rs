@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::super::Check;
+use super::ask::{acting_on, member, offered, place};
 use super::identity::{IDENTITY, own_names};
-use super::view::{View, acting_on, inside, member, offered, place, sources};
+use super::view::{View, inside, sources};
 use crate::verdict::Judgement;
 
 /// The checks of this file.
@@ -99,7 +100,7 @@ fn origin_tag(view: &View<'_>, judgement: &mut Judgement) {
             judgement.holds();
         } else {
             judgement.violated(
-                super::view::place(found.ask).child(&[&"result", &"messages", &found.index]),
+                super::ask::place(found.ask).child(&[&"result", &"messages", &found.index]),
                 found.uri,
                 format!("content that is labelled with \"{}\"", found.server),
                 "no word on where it comes from",

@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use super::super::Check;
+use super::ask::{Outcome, acting_on, at, member, outcome, place};
 use super::requests::settings;
-use super::view::{
-    Outcome, View, acting_on, at, inside, item, member, outcome, place, shown_in_directory,
-};
+use super::view::{View, inside, item, shown_in_directory};
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use super::super::Check;
-use super::view::{Outcome, View, at, item, member, outcome, place, target};
+use super::ask::{Outcome, at, member, outcome, place, target};
+use super::view::{View, item};
 use crate::checks::entries::size_of;
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;

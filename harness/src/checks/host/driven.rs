@@ -8,8 +8,9 @@
 
 use serde_json::Value;
 
+use super::ask::{at, member};
 use super::integrity::difference;
-use super::view::{View, at, bytes, content, inside, item, member};
+use super::view::{View, bytes, content, inside, item};
 use crate::checks::entries::size_of;
 use crate::verdict::Judgement;
 use crate::wire::scene::Served;

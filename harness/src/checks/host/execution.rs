@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::super::Check;
-use super::view::{
-    Outcome, Source, View, acting_on, asks_about, asks_for, at, member, outcome, place, result,
-    sources, trusts,
+use super::ask::{
+    Outcome, acting_on, asks_about, asks_for, at, member, offered, outcome, place, result,
 };
+use super::view::{Source, View, sources, trusts};
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Bait};
 
@@ -59,11 +59,9 @@ fn exec_gate(view: &View<'_>, judgement: &mut Judgement) {
 /// A call that names no skill, while the host itself says that it acts on one: who tells the model
 /// what to do then is not known, and the gate stays shut.
 fn unattributed(view: &View<'_>, judgement: &mut Judgement, ask: &Ask) {
-    let acts = view.last("acting", ask.from).is_some_and(|(_, acting)| {
-        let skills = acting.get("skills").and_then(Value::as_array);
-        let of_server = |skill: &Value| member(skill, "server").is_some();
-        skills.is_some_and(|skills| skills.iter().any(of_server))
-    });
+    let acts = view
+        .last("acting", ask.from)
+        .is_some_and(|(_, acting)| offered(acting).iter().any(|(server, ..)| server.is_some()));
     // Trust in a server as a whole is judged apart.
     let agreed = view.scene.consents.iter().any(|consent| {
         consent.at < ask.to && consent.allowed && asks_for(consent, &["execute", "server"])

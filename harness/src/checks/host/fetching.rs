@@ -2,8 +2,9 @@
 //! Mapping", "Reading".
 
 use super::super::Check;
+use super::ask::{Outcome, acting_on, at, member, outcome, place};
 use super::tokens::tokens_of;
-use super::view::{Outcome, View, acting_on, at, inside, member, outcome, place};
+use super::view::{View, inside};
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Bait, Served};
 
@@ -130,7 +131,7 @@ fn not_needed(view: &View<'_>, ask: &Ask, served: &Served, uri: &str) -> Option<
     });
     // A host that reads another skill's file instead of the one that is meant does something else wrong.
     let other = !answered
-        && super::view::target(ask)
+        && super::ask::target(ask)
             .is_some_and(|(_, skill)| skill != uri && fetches(view, ask, |other| other == skill));
     (!uri.ends_with("/SKILL.md") || other).then(|| "together with SKILL.md".to_owned())
 }
@@ -146,7 +147,7 @@ fn fetches(view: &View<'_>, ask: &Ask, wanted: impl Fn(&str) -> bool) -> bool {
 /// on.
 fn is_meant(ask: &Ask, uri: &str) -> bool {
     let asked = member(&ask.params, "uri");
-    let result = super::view::result(ask).and_then(|result| member(result, "uri"));
+    let result = super::ask::result(ask).and_then(|result| member(result, "uri"));
     let skill = acting_on(ask).map(|(_, skill)| skill);
     let named = [asked, result, skill].into_iter().flatten();
     let reference =

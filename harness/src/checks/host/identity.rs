@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
-use super::tokens::text_of;
-use super::view::{
-    LOADS, Outcome, View, asks_about, asks_for, inside, member, offered, offers, outcome, place,
-    sources,
+use super::ask::{
+    LOADS, Outcome, asks_about, asks_for, member, names_skill, offered, outcome, place,
 };
+use super::tokens::text_of;
+use super::view::{View, inside, sources};
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 
@@ -40,7 +40,7 @@ fn identity_pair(view: &View<'_>, judgement: &mut Judgement) {
             if !twin {
                 continue;
             }
-            if offers(list, server, uri) {
+            if names_skill(list, server, uri) {
                 judgement.holds();
             } else {
                 judgement.violated(
@@ -99,7 +99,7 @@ fn identity_pair(view: &View<'_>, judgement: &mut Judgement) {
 
 /// The server that a call names, or that of the skill that it acts on.
 fn named_server(ask: &Ask) -> Option<&str> {
-    member(&ask.params, "server").or_else(|| super::view::acting_on(ask).map(|(server, _)| server))
+    member(&ask.params, "server").or_else(|| super::ask::acting_on(ask).map(|(server, _)| server))
 }
 
 /// An approval of one server's skill says nothing of the other's.
@@ -139,7 +139,7 @@ fn nested_separate(view: &View<'_>, judgement: &mut Judgement) {
             if !nested {
                 continue;
             }
-            if offers(list, server, uri) {
+            if names_skill(list, server, uri) {
                 judgement.holds();
             } else {
                 judgement.violated(

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
+use super::ask::{Outcome, acting_on, member, outcome, place, target};
 use super::execution::may_run;
 use super::tokens::{contents, tokens, tokens_of};
-use super::view::{Outcome, Use, View, acting_on, bytes, item, member, outcome, place, target};
+use super::view::{Use, View, bytes, item};
 use crate::checks::entries::size_of;
 use crate::model::frontmatter::{self, ErrorKind, Kind, NoBlock};
 use crate::verdict::Judgement;
@@ -294,7 +295,7 @@ fn annotations(view: &View<'_>, judgement: &mut Judgement) {
             || view.consents(ask).next().is_some()
     };
     for ask in view.named("annotated").filter(|ask| ask.verb == "run_tool") {
-        let ran = super::view::result(ask).and_then(|result| result.get("ran")?.as_bool());
+        let ran = super::ask::result(ask).and_then(|result| result.get("ran")?.as_bool());
         match ran {
             Some(true) if !agreed(ask) => {
                 judgement.violated(

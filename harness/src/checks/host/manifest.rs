@@ -6,12 +6,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
+use super::ask::{Outcome, at, member, names_skill, outcome, place};
 use super::fetching::PREFETCH;
 use super::identity::LABEL;
 use super::integrity::{DIGEST, fetched};
-use super::view::{
-    Outcome, Source, View, at, inside, item, member, outcome, place, shown_in_directory, sources,
-};
+use super::view::{Source, View, inside, item, shown_in_directory, sources};
 use crate::checks::entries::{is_digest, size_of};
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
@@ -239,11 +238,7 @@ fn acting_window(view: &View<'_>, judgement: &mut Judgement) {
             if !seen {
                 continue;
             }
-            let skills = acting.get("skills").and_then(Value::as_array);
-            let there = skills.into_iter().flatten().any(|skill| {
-                member(skill, "server") == Some(server) && member(skill, "uri") == Some(uri)
-            });
-            if there {
+            if names_skill(acting, server, uri) {
                 judgement.holds();
             } else {
                 judgement.violated(

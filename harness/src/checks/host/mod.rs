@@ -4,6 +4,7 @@
 //! how a situation was built, never what the right answer is.
 
 pub mod activation;
+pub mod ask;
 pub mod cache;
 pub mod consent;
 pub mod context;

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
+use super::ask::{Outcome, asks_for, member, names_skill, offered, outcome, place};
 use super::identity::LABEL;
 use super::tokens::text_of;
-use super::view::{
-    Outcome, View, asks_for, member, name_of, offered, offers, origin_of, outcome, place, sources,
-};
+use super::view::{View, name_of, origin_of, sources};
 use crate::model::uri;
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
@@ -234,7 +233,7 @@ fn no_shadow(view: &View<'_>, judgement: &mut Judgement) {
             if !foreign {
                 continue;
             }
-            if offers(list, server, uri) {
+            if names_skill(list, server, uri) {
                 judgement.holds();
             } else {
                 judgement.violated(
@@ -357,7 +356,7 @@ fn surfaced(view: &View<'_>, judgement: &mut Judgement) {
         // Of a skill that is not even offered there is nothing to tell.
         let list = view.last("list", last.0.from).map(|(_, list)| list);
         let lost = listed.iter().find(|(server, uri, entry)| {
-            name_of(entry) == Some(name) && list.is_some_and(|list| !offers(list, server, uri))
+            name_of(entry) == Some(name) && list.is_some_and(|list| !names_skill(list, server, uri))
         });
         if let Some((_, uri, _)) = lost {
             judgement.because(*uri);

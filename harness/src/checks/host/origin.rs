@@ -1,8 +1,9 @@
 //! Whose server a skill may reach. Section "Security Considerations".
 
 use super::super::Check;
+use super::ask::{Outcome, acting_on, asks_for, at, member, outcome};
 use super::tokens::text_of;
-use super::view::{Outcome, View, acting_on, asks_for, at, member, outcome, sources};
+use super::view::{View, sources};
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 
@@ -68,7 +69,7 @@ fn cross_origin(view: &View<'_>, judgement: &mut Judgement) {
                 && view.consents(ask).next().is_none()
             {
                 judgement.violated(
-                    super::view::place(ask),
+                    super::ask::place(ask),
                     uri,
                     format!("a question to the user before a read on {server}"),
                     "its content was handed over without a question in this call",

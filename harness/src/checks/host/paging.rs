@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::super::Check;
-use super::view::{View, at, member, place, result};
+use super::ask::{at, member, place, result};
+use super::view::View;
 use crate::verdict::Judgement;
 use crate::wire::jsonrpc::INVALID_PARAMS;
 use crate::wire::scene::Served;

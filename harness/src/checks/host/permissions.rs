@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::Check;
-use super::view::{View, asks_about, asks_for, member, place};
+use super::ask::{asks_about, asks_for, member, names_skill, place};
+use super::view::View;
 use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 
@@ -92,11 +93,11 @@ fn allowed_tools(view: &View<'_>, judgement: &mut Judgement) {
             });
             let released = view.asks("release").any(|release| {
                 release.to < ask.from
-                    && super::view::target(release) == Some((server, uri))
+                    && super::ask::target(release) == Some((server, uri))
                     && !view.asks("load").any(|load| {
                         load.from > release.to
                             && load.to < ask.from
-                            && super::view::target(load) == Some((server, uri))
+                            && super::ask::target(load) == Some((server, uri))
                     })
             });
             // What was in force before the load did not come from it.
@@ -137,15 +138,10 @@ fn still_acting(view: &View<'_>, ask: &Ask, server: &str, uri: &str) -> bool {
         // It cannot be told.
         return true;
     };
-    let skills = result.get("skills").and_then(Value::as_array);
-    let there = skills
-        .into_iter()
-        .flatten()
-        .any(|skill| member(skill, "server") == Some(server) && member(skill, "uri") == Some(uri));
     let released = view.asks("release").any(|release| {
-        release.to < acting.from && super::view::target(release) == Some((server, uri))
+        release.to < acting.from && super::ask::target(release) == Some((server, uri))
     });
-    there || !released
+    names_skill(result, server, uri) || !released
 }
 
 /// Every text in a value.

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use super::super::Check;
-use super::view::{Delivery, Outcome, View, at, member, offered, outcome, place, target};
+use super::ask::{Outcome, at, member, offered, outcome, place, target};
+use super::view::{Delivery, View};
 use crate::verdict::Judgement;
 use crate::wire::jsonrpc::{EXTENSION, RESOURCE_NOT_FOUND};
 use crate::wire::scene::Served;
@@ -337,7 +338,7 @@ fn ttl_honoured(view: &View<'_>, judgement: &mut Judgement) {
         let earlier = view
             .served("skills/list")
             .any(|served| served.at < ask.from);
-        if super::view::result(ask).is_none() || !earlier {
+        if super::ask::result(ask).is_none() || !earlier {
             continue;
         }
         if view

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 
-use super::view::member;
+use super::ask::member;
 use crate::wire::scene::Served;
 
 /// What every token of the suite begins with.
