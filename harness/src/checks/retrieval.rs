@@ -65,7 +65,7 @@ const OF_LISTED: [&str; 2] = ["get-listed", "first-on-connection"];
 /// Calls for skills that the listing has.
 fn of_listed<'e, 'a>(trace: &'e Evidence<'a>) -> impl Iterator<Item = &'a Exchange> + use<'e, 'a> {
     let named = OF_LISTED.iter().flat_map(|name| trace.named(name));
-    named.filter(|exchange| exchange.method == GET)
+    named.filter(|exchange| &*exchange.method == GET)
 }
 
 /// Well-formed calls, for which "method not found" cannot be the answer of a server that has it.
@@ -374,15 +374,17 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
     judgement
 }
 
-/// Whether an answer is the entry of a skill at just the URI that was asked for, of a valid name.
+/// Whether an answer is the entry of a skill at just the URI that was asked for, of a valid name
+/// that is also the one in its frontmatter.
 fn is_generated(trace: &Evidence<'_>, exchange: &Exchange) -> bool {
-    let valid = exchange
-        .uri()
-        .and_then(uri::skill_name)
-        .is_some_and(|name| format::name_faults(&name).is_empty());
-    let entry = trace.got(exchange);
-    valid
-        && entry.is_some_and(|entry| entry.uri() == exchange.uri() && entry.frontmatter().is_some())
+    let name = exchange.uri().and_then(uri::skill_name);
+    let Some(name) = name.filter(|name| format::name_faults(name).is_empty()) else {
+        return false;
+    };
+    trace.got(exchange).is_some_and(|entry| {
+        let own = entry.frontmatter().and_then(|fields| fields.get("name"));
+        entry.uri() == exchange.uri() && own.and_then(Value::as_str) == Some(&*name)
+    })
 }
 
 /// Why a URI that names no skill was not refused as it should be: a server that has one wrong

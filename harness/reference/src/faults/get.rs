@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Fault;
 use super::entry::remove;
-use super::kind::{Kind, broken_escape, variant_of};
+use super::kind::{Kind, broken_escape, is_deep, variant_of};
 use super::pick::{rows_mut, within};
 use super::sabotage::Scene;
 use crate::catalog::{Skill, row};
@@ -90,6 +90,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers an unknown skill with an internal error",
     ),
     Fault::new(
+        "sep-2640-skills-get-unknown-uri-invalid-params/inside",
+        "answers SKILL.md in a directory that has none with the skill around it, under that URI",
+    ),
+    Fault::new(
         "sep-2640-skills-get-file-invalid-params",
         "answers a supporting file with the entry of its skill",
     ),
@@ -136,6 +140,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
         "sep-2640-skills-get-implemented/empty-listing",
         "lists nothing and does not know skills/get",
+    ),
+    Fault::new(
+        "sep-2640-skills-get-uri-variant/case",
+        "finds skills whatever the case of the letters in their URI",
     ),
     Fault::new(
         "sep-2640-skills-get-uri-variant/query",
@@ -284,6 +292,17 @@ fn unserved(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
         ("sep-2640-skills-get-unknown-uri-invalid-params/internal", Kind::Unknown) => {
             Some(Err(RpcError::internal()))
         }
+        ("sep-2640-skills-get-unknown-uri-invalid-params/inside", Kind::Unknown)
+            if is_deep(catalog, uri) =>
+        {
+            let around = |skill: &&Skill| uri.starts_with(&format!("{}/", skill.root));
+            entry_of(catalog.skills.iter().find(around)).map(|answer| {
+                answer.map(|mut result| {
+                    result["skill"]["uri"] = json!(uri);
+                    result
+                })
+            })
+        }
         ("sep-2640-skills-get-file-invalid-params", Kind::File) => {
             let path = &catalog.files[uri].path;
             let around = catalog
@@ -316,6 +335,10 @@ fn unserved(scene: &Scene<'_>, uri: &str, outcome: &mut Outcome) {
         ("sep-2640-skills-get-uri-variant/query", _) if uri.contains('?') => {
             let (plain, _) = uri.split_once('?').unwrap_or((uri, ""));
             entry_of(catalog.skills.iter().find(|skill| skill.uri == plain))
+        }
+        ("sep-2640-skills-get-uri-variant/case", Kind::Variant) if uri.ends_with("/SKILL.md") => {
+            let other_case = |skill: &&Skill| skill.uri.eq_ignore_ascii_case(uri);
+            entry_of(catalog.skills.iter().find(other_case))
         }
         ("sep-2640-skills-get-uri-variant", Kind::Variant) => entry_of(variant_of(catalog, uri)),
         _ => None,
