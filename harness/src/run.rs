@@ -246,7 +246,7 @@ async fn play_all(
             continue;
         }
         emit(Event::ScenarioStarted {
-            name: scenario.name.clone(),
+            name: scenario.name.to_string(),
             index: index + 1,
         });
         match tokio::time::timeout_at(until, player.play(scenario, &mut session)).await {

@@ -93,7 +93,7 @@ fn each_result_is_the_one_of_its_method() {
         let mut methods = BTreeSet::new();
         for (exchange, result) in results(&trace) {
             methods.insert(exchange.method.clone());
-            let read = match exchange.method.as_str() {
+            let read = match &*exchange.method {
                 "server/discover" => same::<DiscoverResult>(&result).map(drop),
                 "initialize" => same::<InitializeResult>(&result).map(drop),
                 "ping" => same::<EmptyResult>(&result).map(drop),
@@ -129,7 +129,7 @@ fn the_catalog_passes_what_rmcp_verifies() {
         let mut skills: BTreeMap<String, Skill> = BTreeMap::new();
         let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (exchange, result) in results(&trace) {
-            match exchange.method.as_str() {
+            match &*exchange.method {
                 "skills/list" => {
                     let list: ListSkillsResult = serde_json::from_value(result).unwrap();
                     skills.extend(

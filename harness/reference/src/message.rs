@@ -78,7 +78,7 @@ impl Answer {
     pub(crate) fn json(status: u16, body: &Value) -> Answer {
         Answer {
             status,
-            body: Some(body.to_string().into_bytes()),
+            body: Some(serde_json::to_vec(body).unwrap_or_default()),
             ..Answer::silence()
         }
     }
@@ -96,6 +96,15 @@ impl Answer {
     pub(crate) fn error(status: u16, id: &Value, error: &RpcError) -> Answer {
         Answer::json(status, &error.envelope(id))
     }
+}
+
+/// The envelope of a result, which is moved into it: `json!` would copy it.
+pub(crate) fn result(id: &Value, result: Value) -> Value {
+    Value::Object(Map::from_iter([
+        ("jsonrpc".to_owned(), json!("2.0")),
+        ("id".to_owned(), id.clone()),
+        ("result".to_owned(), result),
+    ]))
 }
 
 /// A JSON-RPC error.

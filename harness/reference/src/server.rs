@@ -11,7 +11,7 @@ use crate::faults::{Sabotage, find};
 use crate::generated;
 use crate::load;
 use crate::message::{
-    Answer, CAPABILITIES_KEY, Channel, Era, LEGACY, MODERN, Message, Parsed, RpcError, Then,
+    self, Answer, CAPABILITIES_KEY, Channel, Era, LEGACY, MODERN, Message, Parsed, RpcError, Then,
     VERSION_KEY,
 };
 use crate::methods::{self, Call, Outcome};
@@ -137,7 +137,7 @@ impl Server {
         }
         let status = status(era, &outcome);
         let envelope = match outcome {
-            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Ok(result) => message::result(id, result),
             Err(error) => error.envelope(id),
         };
         self.sabotage.wire(self, &call, channel, status, envelope)

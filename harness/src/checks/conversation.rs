@@ -60,7 +60,7 @@ pub(super) fn method_known<'a>(
         judgement.holds();
     } else {
         let words = trace.outcome(first).words();
-        judgement.violated(trace.place(first), &first.method, promise, words);
+        judgement.violated(trace.place(first), &*first.method, promise, words);
     }
     judgement
 }

@@ -254,7 +254,7 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
         } else {
             let subject = match exchange.cursor() {
                 Some(cursor) => format!("{} with cursor {cursor}", exchange.method),
-                None => exchange.method.clone(),
+                None => exchange.method.to_string(),
             };
             judgement.violated(
                 trace.place(exchange),

@@ -137,7 +137,7 @@ fn content_for_uri(trace: &Evidence<'_>) -> Judgement {
             .iter()
             .filter_map(|item| item.get("uri")?.as_str())
             .collect();
-        let named = exchange.scenario == "server/named-skills";
+        let named = &*exchange.scenario == "server/named-skills";
         if uris
             .iter()
             .any(|uri| *uri == asked || named && uri::equivalent(uri, asked))

@@ -248,7 +248,7 @@ fn http_envelope(trace: &Evidence<'_>) -> Judgement {
         match fault {
             None => judgement.holds(),
             Some((expected, actual)) => {
-                judgement.violated(trace.place(exchange), &exchange.method, expected, actual);
+                judgement.violated(trace.place(exchange), &*exchange.method, expected, actual);
             }
         }
     }

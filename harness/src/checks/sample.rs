@@ -1,5 +1,7 @@
 //! Traces made by hand, for the tests of checks.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -40,11 +42,13 @@ impl Trace {
             extra: Vec::new(),
             unanswered: None,
             form: Form::Request,
-            method: method.to_owned(),
-            params: Some(params).filter(|params| !params.is_null()),
+            method: method.into(),
+            params: Some(params)
+                .filter(|params| !params.is_null())
+                .map(Arc::new),
             identity: None,
-            scenario: String::new(),
-            name: name.map(str::to_owned),
+            scenario: "".into(),
+            name: name.map(Arc::from),
             page: Some(Page {
                 walk,
                 page: 0,

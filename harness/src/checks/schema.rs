@@ -103,7 +103,7 @@ fn conforms(trace: &Evidence<'_>) -> Judgement {
         let validator = validators
             .results
             .iter()
-            .find(|(method, _)| *method == exchange.method);
+            .find(|(method, _)| **method == *exchange.method);
         if let (Some((_, validator)), Some(result)) = (validator, result) {
             compare(
                 trace,

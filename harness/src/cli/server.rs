@@ -318,15 +318,15 @@ pub fn needed(checks: &[&'static Check]) -> Vec<&'static Scenario> {
     };
     let mut open: Vec<&Scenario> = all.iter().filter(exercises).collect();
     while let Some(scenario) = open.pop() {
-        if !wanted.contains(&scenario.name.as_str()) {
+        if !wanted.contains(&&*scenario.name) {
             wanted.push(&scenario.name);
             open.extend(
                 all.iter()
-                    .filter(|other| scenario.needs.contains(&other.name)),
+                    .filter(|other| scenario.needs.iter().any(|name| **name == *other.name)),
             );
         }
     }
     all.iter()
-        .filter(|scenario| wanted.contains(&scenario.name.as_str()))
+        .filter(|scenario| wanted.contains(&&*scenario.name))
         .collect()
 }

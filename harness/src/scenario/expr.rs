@@ -89,25 +89,42 @@ impl Expression {
 
     /// The parts of a captured value that the path leads to, before the filters.
     pub fn parts<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
-        self.path.iter().fold(vec![value], |found, token| {
-            let next = found.into_iter().flat_map(|value| step(value, token));
-            next.collect()
-        })
+        let mut found = Vec::new();
+        walk(value, &self.path, &mut found);
+        found
     }
 }
 
-fn step<'a>(value: &'a Value, token: &Token) -> Vec<&'a Value> {
+/// Collects what `path` leads to, in the order of the value.
+fn walk<'a>(value: &'a Value, path: &[Token], found: &mut Vec<&'a Value>) {
+    let Some((token, rest)) = path.split_first() else {
+        found.push(value);
+        return;
+    };
     match (value, token) {
-        (Value::Array(items), Token::Every) => items.iter().collect(),
-        (Value::Object(members), Token::Every) => members.values().collect(),
-        (Value::Array(items), Token::Name(name)) => name
-            .parse::<usize>()
-            .ok()
-            .and_then(|index| items.get(index))
-            .into_iter()
-            .collect(),
-        (Value::Object(members), Token::Name(name)) => members.get(name).into_iter().collect(),
-        _ => Vec::new(),
+        (Value::Array(items), Token::Every) => {
+            items.iter().for_each(|item| walk(item, rest, found));
+        }
+        (Value::Object(members), Token::Every) => {
+            members
+                .values()
+                .for_each(|member| walk(member, rest, found));
+        }
+        (Value::Array(items), Token::Name(name)) => {
+            if let Some(item) = name
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| items.get(index))
+            {
+                walk(item, rest, found);
+            }
+        }
+        (Value::Object(members), Token::Name(name)) => {
+            if let Some(member) = members.get(name) {
+                walk(member, rest, found);
+            }
+        }
+        _ => {}
     }
 }
 

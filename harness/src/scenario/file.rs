@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::expr::{Expression, Template};
@@ -15,7 +17,7 @@ use crate::wire::Revision;
 #[derive(Debug, Clone)]
 pub struct Scenario {
     /// Its name, `server/…` or `host/…`.
-    pub name: String,
+    pub name: Arc<str>,
     /// What it does, in one sentence.
     pub about: String,
     /// Revisions that it is played on; empty for all.
@@ -63,7 +65,7 @@ pub struct Step {
     /// The parameters; `None` leaves the member out.
     pub params: Option<Template>,
     /// Name of the exchange, for checks to find it by.
-    pub name: Option<String>,
+    pub name: Option<Arc<str>>,
     /// Whether `nextCursor` is followed to the end.
     pub all_pages: bool,
     /// Variables captured from the result, by JSON pointer into the answer. The values of all
@@ -87,9 +89,9 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Send {
     /// A request.
-    Call(String),
+    Call(Arc<str>),
     /// The same without an id.
-    Notify(String),
+    Notify(Arc<str>),
     /// Bytes as they are.
     Raw(Vec<u8>),
 }
@@ -100,7 +102,8 @@ pub enum Send {
 #[serde(deny_unknown_fields)]
 pub struct Follow {
     /// Pointer from the answer, in which `*` stands for every member.
-    pub into: String,
+    #[serde(deserialize_with = "from_answer")]
+    pub into: Expression,
     /// Members that the object must have.
     #[serde(rename = "where", default)]
     pub with: BTreeMap<String, Value>,
@@ -183,6 +186,16 @@ enum OneOrMany {
     Many(Vec<String>),
 }
 
+fn from_answer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Expression, D::Error> {
+    let pointer = String::deserialize(deserializer)?;
+    if !pointer.starts_with('/') {
+        return Err(D::Error::custom(format!(
+            "expected a pointer like `/result/resources/*` in `into`, found `{pointer}`"
+        )));
+    }
+    Expression::parse(&format!("$answer{pointer}")).map_err(D::Error::custom)
+}
+
 fn yes() -> bool {
     true
 }
@@ -234,7 +247,7 @@ impl Scenario {
             steps.push(step);
         }
         Ok(Self {
-            name: raw.scenario,
+            name: raw.scenario.into(),
             about: raw.about,
             revisions: raw.revisions,
             when: raw.when,
@@ -251,8 +264,8 @@ impl RawStep {
     fn check(self, line: usize, known: &BTreeSet<String>, open: bool) -> Result<Step, String> {
         let send =
             match (self.call, self.notify, self.raw, self.raw_base64) {
-                (Some(method), None, None, None) => Send::Call(method),
-                (None, Some(method), None, None) => Send::Notify(method),
+                (Some(method), None, None, None) => Send::Call(method.into()),
+                (None, Some(method), None, None) => Send::Notify(method.into()),
                 (None, None, Some(text), None) => Send::Raw(text.into_bytes()),
                 (None, None, None, Some(text)) => Send::Raw(
                     BASE64
@@ -323,7 +336,7 @@ impl RawStep {
             line,
             send,
             params,
-            name: self.name,
+            name: self.name.map(Arc::from),
             all_pages: self.pages.is_some(),
             save: self.save,
             each,
@@ -410,6 +423,12 @@ steps:
                 "result.skills",
                 4,
                 "expected a JSON pointer",
+            ),
+            (
+                "pages: all",
+                "follow: { into: result }",
+                5,
+                "expected a pointer like",
             ),
             ("about: X.", "about: [", 3, ""),
         ] {

@@ -1,10 +1,10 @@
 //! One round of a step: a call, its further pages, and what it leads to.
 
 use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::expr::Expression;
 use super::file::{Follow, Step};
 use super::play::Bounds;
 use crate::target::session::{Call, Session};
@@ -43,7 +43,12 @@ impl Job<'_> {
             self.pages(call, &mut outcome).await;
             return outcome;
         }
-        let mut visited: HashSet<String> = call.params.iter().filter_map(uri_of).collect();
+        let mut visited: HashSet<String> = call
+            .params
+            .as_deref()
+            .and_then(uri_of)
+            .into_iter()
+            .collect();
         let mut queue = VecDeque::from([call.clone()]);
         while let Some(next) = queue.pop_front() {
             for uri in self.pages(next, &mut outcome).await {
@@ -53,8 +58,8 @@ impl Job<'_> {
                     return outcome;
                 }
                 if visited.insert(uri.clone()) {
-                    let mut params = call.params.clone().unwrap_or_else(|| serde_json::json!({}));
-                    params["uri"] = Value::from(uri);
+                    let mut params = call.params.clone().unwrap_or_else(|| Arc::new(json!({})));
+                    Arc::make_mut(&mut params)["uri"] = Value::from(uri);
                     queue.push_back(Call {
                         params: Some(params),
                         ..call.clone()
@@ -129,8 +134,8 @@ impl Job<'_> {
                 });
                 break;
             }
-            let params = call.params.get_or_insert_with(|| serde_json::json!({}));
-            if let Value::Object(params) = params {
+            let params = call.params.get_or_insert_with(|| Arc::new(json!({})));
+            if let Value::Object(params) = Arc::make_mut(params) {
                 params.insert("cursor".to_owned(), cursor);
             }
         }
@@ -144,12 +149,8 @@ fn uri_of(params: &Value) -> Option<String> {
 
 /// The URIs that `follow` leads to.
 fn found(follow: &Follow, answer: &Value) -> Vec<String> {
-    let Ok(expression) = Expression::parse(&format!("$answer{}", follow.into)) else {
-        return Vec::new();
-    };
-    expression
-        .parts(answer)
-        .into_iter()
+    let objects = follow.into.parts(answer).into_iter();
+    objects
         .filter(|object| {
             follow
                 .with

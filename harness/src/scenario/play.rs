@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::StreamExt;
-use futures::stream::FuturesUnordered;
+use futures::stream::{self, StreamExt};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -244,16 +243,17 @@ impl Player {
                 .collect();
             let first_walk = self.walks;
             self.walks += calls.len();
-            let jobs = FuturesUnordered::new();
-            for (index, call) in calls.iter().cloned().enumerate() {
+            let shared = &*session;
+            let jobs = stream::iter(calls.iter().enumerate()).map(|(index, call)| {
                 let job = Job {
                     step,
-                    session,
+                    session: shared,
                     bounds: self.bounds,
                     walk: first_walk + index,
                 };
-                jobs.push(async move { (index, job.run(call).await) });
-            }
+                async move { (index, job.run(call.clone()).await) }
+            });
+            let jobs = jobs.buffer_unordered(session.width());
             let mut done: Vec<(usize, Outcome)> = jobs.collect().await;
             done.sort_by_key(|(index, _)| *index);
             let alone = done.len() == 1;
@@ -351,12 +351,12 @@ impl Player {
     fn prepare(&self, scenario: &Scenario, step: &Step, params: Option<Value>) -> Call {
         let method = match &step.send {
             Send::Call(method) | Send::Notify(method) => method.clone(),
-            Send::Raw(_) => String::new(),
+            Send::Raw(_) => Arc::from(""),
         };
         Call {
             name: step.name.clone(),
             declares_extension: step.declare,
-            ..Call::new(&scenario.name, &method, params)
+            ..Call::new(scenario.name.clone(), method, params)
         }
     }
 

@@ -73,7 +73,7 @@ async fn discover(session: &mut Session) -> Result<(), Refusal> {
 async fn legacy_pulse(session: &Session) {
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     let mut call = Call::new(SCENARIO, "ping", None);
-    call.name = Some("legacy-pulse".to_owned());
+    call.name = Some("legacy-pulse".into());
     let reply = session.call(&call).await;
     let result = answer(session, &reply).is_some_and(|message| message.get("result").is_some());
     if !result {

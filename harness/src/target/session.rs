@@ -1,5 +1,6 @@
 //! One conversation with a target: requests, notifications and raw bytes, all recorded.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
@@ -18,16 +19,18 @@ use crate::wire::{Revision, Transport};
 const STUCK: usize = 3;
 
 /// What is to be sent, and what the trace shall say of it.
+///
+/// A trace of thousands of exchanges shares all this with the steps that they come from.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The method.
-    pub method: String,
+    pub method: Arc<str>,
     /// The parameters, of any JSON type; `None` leaves the member out.
-    pub params: Option<Value>,
+    pub params: Option<Arc<Value>>,
     /// The scenario that sends it.
-    pub scenario: String,
+    pub scenario: Arc<str>,
     /// A name for checks to find it by.
-    pub name: Option<String>,
+    pub name: Option<Arc<str>>,
     /// Position in a walk over pages.
     pub page: Option<Page>,
     /// Whether the client capabilities name the extension (2026-07-28 only; on 2025-11-25 that is
@@ -37,11 +40,15 @@ pub struct Call {
 
 impl Call {
     /// A plain request.
-    pub fn new(scenario: &str, method: &str, params: Option<Value>) -> Self {
+    pub fn new(
+        scenario: impl Into<Arc<str>>,
+        method: impl Into<Arc<str>>,
+        params: Option<Value>,
+    ) -> Self {
         Self {
-            method: method.to_owned(),
-            params,
-            scenario: scenario.to_owned(),
+            method: method.into(),
+            params: params.map(Arc::new),
+            scenario: scenario.into(),
             name: None,
             page: None,
             declares_extension: true,
@@ -167,6 +174,11 @@ impl Session {
         }
     }
 
+    /// How many requests may be under way at once.
+    pub fn width(&self) -> usize {
+        self.limits.in_flight
+    }
+
     /// The growing trace.
     pub fn recorder(&self) -> &Recorder {
         &self.recorder
@@ -187,7 +199,7 @@ impl Session {
         let client = ClientIdentity {
             declares_extension: call.declares_extension,
         };
-        let params = jsonrpc::params(self.revision, call.params.as_ref(), &client);
+        let params = jsonrpc::params(self.revision, call.params.as_deref(), &client);
         let bytes = Bytes::from(jsonrpc::request(id, &call.method, params.as_deref()));
         let exchange = self.book(Form::Request, Some(id), call, bytes.clone());
         self.sent.fetch_add(1, Ordering::Relaxed);
@@ -205,7 +217,7 @@ impl Session {
             },
             Link::Http(link) => {
                 let exchanged = link
-                    .post(Some(id), &call.method, call.params.as_ref(), bytes)
+                    .post(Some(id), &call.method, call.params.as_deref(), bytes)
                     .await;
                 reply.answer = exchanged.answer;
                 reply.unanswered = exchanged.unanswered;
@@ -232,7 +244,7 @@ impl Session {
         let client = ClientIdentity {
             declares_extension: call.declares_extension,
         };
-        let params = jsonrpc::params(self.revision, call.params.as_ref(), &client);
+        let params = jsonrpc::params(self.revision, call.params.as_deref(), &client);
         let bytes = Bytes::from(jsonrpc::notification(&call.method, params.as_deref()));
         let exchange = self.book(Form::Notification, None, call, bytes.clone());
         let mut answer = None;
@@ -240,7 +252,7 @@ impl Session {
             Link::Stdio(link) => link.write(bytes),
             Link::Http(link) => {
                 answer = link
-                    .post(None, &call.method, call.params.as_ref(), bytes)
+                    .post(None, &call.method, call.params.as_deref(), bytes)
                     .await
                     .answer
             }
@@ -264,7 +276,7 @@ impl Session {
         let client = ClientIdentity {
             declares_extension: call.declares_extension,
         };
-        let params = jsonrpc::params(self.revision, call.params.as_ref(), &client);
+        let params = jsonrpc::params(self.revision, call.params.as_deref(), &client);
         let bytes =
             bytes.unwrap_or_else(|| jsonrpc::notification(&call.method, params.as_deref()).into());
         let exchange = self.book(form, None, call, bytes.clone());
@@ -273,7 +285,7 @@ impl Session {
             Link::Stdio(link) => link.begin_probe(exchange, bytes),
             Link::Http(link) => {
                 answer = link
-                    .post(None, &call.method, call.params.as_ref(), bytes)
+                    .post(None, &call.method, call.params.as_deref(), bytes)
                     .await
                     .answer
             }
@@ -292,7 +304,7 @@ impl Session {
     /// Whether the target still answers.
     pub async fn alive(&mut self, scenario: &str) -> bool {
         let mut call = Call::new(scenario, handshake::liveness_method(self.revision), None);
-        call.name = Some("liveness".to_owned());
+        call.name = Some("liveness".into());
         let reply = self.call(&call).await;
         self.hung = reply.unanswered == Some(Unanswered::TimedOut);
         reply.answer.is_some()

@@ -119,10 +119,10 @@ pub fn params(
     client: &ClientIdentity,
 ) -> Option<String> {
     let mut members: BTreeMap<&str, &Value> = match params {
-        _ if revision == Revision::Legacy => return params.map(Value::to_string),
+        _ if revision == Revision::Legacy => return serde_json::to_string(params?).ok(),
         None => BTreeMap::new(),
         Some(Value::Object(own)) => own.iter().map(|(key, own)| (key.as_str(), own)).collect(),
-        Some(other) => return Some(other.to_string()),
+        Some(other) => return serde_json::to_string(other).ok(),
     };
     let merged;
     match members.get("_meta") {
@@ -153,13 +153,17 @@ pub fn notification(method: &str, params: Option<&str>) -> Vec<u8> {
 }
 
 fn message(id: Option<u64>, method: &str, params: Option<&str>) -> Vec<u8> {
-    let mut text = String::from(r#"{"jsonrpc":"2.0""#);
+    let mut text = String::with_capacity(80 + method.len() + params.map_or(0, str::len));
+    text.push_str(r#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {
-        text.push_str(&format!(r#","id":{id}"#));
+        text.push_str(r#","id":"#);
+        text.push_str(&id.to_string());
     }
-    text.push_str(&format!(r#","method":{}"#, Value::from(method)));
+    text.push_str(r#","method":"#);
+    text.push_str(&Value::from(method).to_string());
     if let Some(params) = params {
-        text.push_str(&format!(r#","params":{params}"#));
+        text.push_str(r#","params":"#);
+        text.push_str(params);
     }
     text.push('}');
     text.into_bytes()

@@ -98,15 +98,15 @@ pub struct Exchange {
     /// How it was sent.
     pub form: Form,
     /// The method, for messages that have one.
-    pub method: String,
+    pub method: Arc<str>,
     /// The parameters as the scenario gave them, before `_meta` was added.
-    pub params: Option<Value>,
+    pub params: Option<Arc<Value>>,
     /// The scenario that sent it.
-    pub scenario: String,
+    pub scenario: Arc<str>,
     /// Which further identity sent it; none is the one that nearly all of a session is about.
     pub identity: Option<String>,
     /// The name that the scenario gave to this exchange.
-    pub name: Option<String>,
+    pub name: Option<Arc<str>>,
     /// Position in a walk over pages.
     pub page: Option<Page>,
     /// For a probe that must not kill the target: whether a request sent behind it was answered.
@@ -129,7 +129,7 @@ impl Exchange {
                 format!("{} {}", self.method, shorten(&params.to_string(), 200))
             }
             (None, None) if self.method.is_empty() => {
-                self.name.clone().unwrap_or_else(|| "raw bytes".to_owned())
+                self.name.as_deref().unwrap_or("raw bytes").to_owned()
             }
             (None, None) => format!("{} without params", self.method),
         }
@@ -231,7 +231,7 @@ impl Trace {
     /// The exchanges of one method that were sent as ordinary requests.
     pub fn calls<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'a Exchange> {
         self.evidence()
-            .filter(move |exchange| exchange.form == Form::Request && exchange.method == method)
+            .filter(move |exchange| exchange.form == Form::Request && &*exchange.method == method)
     }
 
     /// The exchanges that scenarios gave this name.

@@ -82,6 +82,11 @@ pub(crate) fn dispatch(server: &Server, call: &Call) -> Outcome {
     })
 }
 
+/// A result with one member, which is moved into it: `json!` would copy it.
+fn with(member: &str, value: Value) -> Value {
+    Value::Object(Map::from_iter([(member.to_owned(), value)]))
+}
+
 /// Adds what results of the modern revision carry besides their content.
 fn dress(server: &Server, method: &str, mut result: Value) -> Value {
     result["resultType"] = json!("complete");

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Call, Outcome};
+use super::{Call, Outcome, with};
 use crate::catalog::File;
 use crate::message::{Era, RpcError};
 use crate::paging::Pages;
@@ -36,7 +36,8 @@ pub(super) fn list(server: &Server, call: &Call) -> Outcome {
 /// A page of resource metadata.
 pub(super) fn page(pages: &Pages<'_>, resources: &[Value], call: &Call) -> Outcome {
     let start = pages.start(call.cursor())?;
-    let mut result = json!({"resources": resources[start..pages.end(start)]});
+    let resources = resources[start..pages.end(start)].to_vec();
+    let mut result = with("resources", Value::Array(resources));
     if let Some(cursor) = pages.next(start) {
         result["nextCursor"] = json!(cursor);
     }
@@ -59,7 +60,8 @@ pub(super) fn read(server: &Server, call: &Call) -> Outcome {
     let Some(file) = server.view(call).files.get(uri) else {
         return Err(not_found(uri, call.era));
     };
-    Ok(json!({"contents": [content(server, uri, file)]}))
+    let contents = vec![content(server, uri, file)];
+    Ok(with("contents", Value::Array(contents)))
 }
 
 /// The error for a resource that does not exist.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Outcome};
+use super::{Call, Outcome, with};
 use crate::message::RpcError;
 use crate::paging::Pages;
 use crate::server::Server;
@@ -26,11 +26,9 @@ pub(super) fn list(server: &Server, call: &Call) -> Outcome {
         ..pages(server)
     };
     let start = pages.start(call.cursor())?;
-    let skills: Vec<&Value> = listing[start..pages.end(start)]
-        .iter()
-        .map(|index| &catalog.skills[*index].entry)
-        .collect();
-    let mut result = json!({"skills": skills});
+    let skills = listing[start..pages.end(start)].iter();
+    let skills = skills.map(|index| catalog.skills[*index].entry.clone());
+    let mut result = with("skills", Value::Array(skills.collect()));
     if let Some(cursor) = pages.next(start) {
         result["nextCursor"] = json!(cursor);
     }
@@ -40,7 +38,7 @@ pub(super) fn list(server: &Server, call: &Call) -> Outcome {
 pub(super) fn get(server: &Server, call: &Call) -> Outcome {
     let uri = call.uri()?;
     match server.view(call).skill(uri) {
-        Some(skill) => Ok(json!({"skill": skill.entry})),
+        Some(skill) => Ok(with("skill", skill.entry.clone())),
         None => Err(RpcError::invalid_params(format!(
             "no skill has its SKILL.md at {}",
             show(uri)
