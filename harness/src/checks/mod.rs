@@ -23,6 +23,7 @@ pub mod result;
 pub mod retrieval;
 pub mod robustness;
 pub mod root;
+pub mod root_skills;
 #[cfg(test)]
 mod sample;
 pub mod schema;
@@ -124,6 +125,7 @@ const SERVER: &[&[Check]] = &[
     result::CHECKS,
     schema::CHECKS,
     robustness::CHECKS,
+    root_skills::CHECKS,
     root::CHECKS,
     identity::CHECKS,
 ];

@@ -6,12 +6,12 @@ use crate::tree::Tree;
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault::new(
-        "sep-2640-root-skill-listed-or-served",
+        "sep-2640-root-skills-served",
         "does not serve one skill of the directory at all",
     )
     .needs(&["root"]),
     Fault::new(
-        "sep-2640-root-skill-listed-or-served/readable",
+        "sep-2640-root-skill-listed-or-served",
         "serves the files of one skill, but neither lists nor answers it",
     )
     .needs(&["root"]),
@@ -39,7 +39,7 @@ pub(super) fn follows_links(id: &str) -> bool {
 
 pub(super) fn tree(id: &str, tree: &mut Tree) {
     match id {
-        "sep-2640-root-skill-listed-or-served" => {
+        "sep-2640-root-skills-served" => {
             if let Some(index) = victim(tree) {
                 let root = tree.skills.remove(index).path;
                 tree.files.retain(|path, _| !within(path, &root));
@@ -47,7 +47,7 @@ pub(super) fn tree(id: &str, tree: &mut Tree) {
                     .retain(|path| *path != root && !within(path, &root));
             }
         }
-        "sep-2640-root-skill-listed-or-served/readable" => {
+        "sep-2640-root-skill-listed-or-served" => {
             if let Some(index) = victim(tree) {
                 tree.skills.remove(index);
             }
