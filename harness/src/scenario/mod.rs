@@ -66,6 +66,7 @@ const SCRIPTS: &[(&str, &str)] = scenarios![
     "scenarios/host/spellings.yaml",
     "scenarios/host/authority.yaml",
     "scenarios/host/references.yaml",
+    "scenarios/host/reference-contents.yaml",
     "scenarios/host/digests.yaml",
     "scenarios/host/digests-malformed.yaml",
     "scenarios/host/by-handle.yaml",

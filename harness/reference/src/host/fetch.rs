@@ -359,6 +359,7 @@ impl Host {
         if let Some(item) = item {
             let size = content.bytes.len() as u64;
             let sized = fault.on("host-size-mismatch-failure")
+                || self.memory.by_reference && fault.on("host-size-mismatch-failure/reference")
                 || fault.on("host-size-mismatch-failure/zero") && item.size == 0;
             if size != item.size && !sized {
                 return Err(format!("{uri} has {size} bytes and not {}", item.size));
@@ -367,6 +368,7 @@ impl Host {
                 || !skill_md && fault.on("host-verify-digest/file")
                 || content.blob && fault.on("host-verify-digest/blob")
                 || self.memory.by_handle && fault.on("host-verify-digest/by-handle")
+                || self.memory.by_reference && fault.on("host-verify-digest/reference")
                 || entry.source == Source::Get && fault.on("host-verify-digest/get")
                 || item.digest.is_empty()
                     && (fault.on("host-verify-digest/malformed")

@@ -19,6 +19,7 @@ impl Host {
     pub async fn load(&mut self, user: &mut User, params: &Value) -> Outcome {
         let key = self.resolve(params).await?;
         self.memory.by_handle = params["name"].is_string();
+        self.memory.by_reference = false;
         if self.approvals.forbidden(&key) && !self.fault.on("host-user-policy") {
             return refuse("policy", "the user's policy forbids this skill");
         }

@@ -21,6 +21,7 @@ impl Host {
             return self.read_of_local(user, params, acting).await;
         };
         let uri = self.target(params, acting, Some(entry))?;
+        self.memory.by_reference = params["uri"].is_null();
         let named = params["server"]
             .as_str()
             .filter(|server| *server != acting.label());
@@ -192,6 +193,7 @@ impl Host {
         let key = Key::new(label, uri);
         let ahead = self.ahead.contains(&key);
         if !ahead && self.fault.on("host-unlisted-read")
+            || self.memory.by_reference && self.fault.on("host-unlisted-read/reference")
             || ahead && self.fault.on("directory-read-not-manifest-extension/read")
         {
             return self.read_generic(label, uri, Kind::File).await;

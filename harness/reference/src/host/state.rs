@@ -62,6 +62,8 @@ pub(super) struct Memory {
     pub crossed: BTreeSet<(String, String, String)>,
     /// The load under way is one by handle.
     pub by_handle: bool,
+    /// The read under way is one by relative reference.
+    pub by_reference: bool,
     /// Skills about which the user has been asked before.
     pub declined: BTreeSet<Key>,
     /// When to fetch the files of a skill unasked.

@@ -2,9 +2,10 @@
 //! Mapping", "Reading".
 
 use super::super::Check;
-use super::ask::{Outcome, acting_on, at, member, outcome, place};
+use super::ask::{Outcome, acting_on, at, member, outcome, place, referenced};
+use super::integrity::failed;
 use super::tokens::tokens_of;
-use super::view::{View, inside};
+use super::view::{View, inside, item};
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Bait, Served};
 
@@ -253,17 +254,20 @@ fn authority(view: &View<'_>, judgement: &mut Judgement) {
 /// A relative reference leads to the file beside the SKILL.md in which it stands.
 fn references(view: &View<'_>, judgement: &mut Judgement) {
     for ask in view.asks("read") {
-        let (Some(reference), Some((_, skill))) =
-            (member(&ask.params, "reference"), acting_on(ask))
-        else {
+        let (Some(reference), Some((server, skill)), Some(wanted)) = (
+            member(&ask.params, "reference"),
+            acting_on(ask),
+            referenced(ask),
+        ) else {
             continue;
         };
-        let from = member(&ask.params, "in").unwrap_or(skill);
-        let Some((root, _)) = from.rsplit_once('/') else {
-            continue;
-        };
-        let wanted = format!("{root}/{reference}");
+        // Right as the reference may be, such a file is to be refused.
+        let listed = view
+            .held(server, skill, ask.to)
+            .is_none_or(|entry| entry["resources"].is_string() || item(entry, &wanted).is_some());
+        let refusable = !listed || failed(view, server, skill, ask.to);
         match outcome(ask) {
+            Outcome::Refused { .. } if refusable => {}
             Outcome::Ok(result) => {
                 let right = match member(result, "uri") {
                     Some(uri) => uri == wanted,

@@ -9,7 +9,7 @@ use super::super::Check;
 use super::ask::{Outcome, acting_on, member, outcome, place, target};
 use super::execution::may_run;
 use super::tokens::{contents, tokens, tokens_of};
-use super::view::{Use, View, bytes, item};
+use super::view::{Use, View, bytes, content, item};
 use crate::checks::entries::size_of;
 use crate::model::frontmatter::{self, ErrorKind, Kind, NoBlock};
 use crate::verdict::Judgement;
@@ -200,6 +200,26 @@ pub(super) fn spoilt<'a>(view: &View<'a>, ask: &Ask) -> Option<&'a Served> {
     let entry = view.held(server, uri, ask.to)?;
     let listed = member(item(entry, uri)?, "digest")?;
     (content.digest()? != listed).then_some(served)
+}
+
+/// Whether a server has sent anything for a skill before a frame that its entry does not bear out: a
+/// host may then be done with the skill as a whole.
+pub(super) fn failed(view: &View<'_>, server: &str, skill: &str, before: usize) -> bool {
+    let Some(entry) = view.held(server, skill, before) else {
+        return false;
+    };
+    view.served("resources/read")
+        .filter(|served| served.server == server && served.to < before)
+        .any(|served| {
+            let uri = member(&served.params, "uri").unwrap_or_default();
+            let (Some(item), Some(content)) = (item(entry, uri), content(served, uri)) else {
+                return false;
+            };
+            let size = item.get("size").and_then(size_of);
+            bytes(content).is_some_and(|(len, digest)| {
+                size.is_some_and(|size| size != len) || member(item, "digest") != Some(&digest)
+            })
+        })
 }
 
 /// Content whose length is another than the listed one is not handed over, even when its digest is

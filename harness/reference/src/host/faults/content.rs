@@ -172,6 +172,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "does not compare sizes",
     ),
     Fault::host(
+        "sep-2640-host-size-mismatch-failure/reference",
+        "does not compare the sizes of files that are read by a relative reference",
+    ),
+    Fault::host(
         "sep-2640-host-size-mismatch-failure/zero",
         "does not compare a size of zero",
     ),
@@ -186,6 +190,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-unlisted-read/query",
         "asks for a listed file with a query, and does not verify it",
+    ),
+    Fault::host(
+        "sep-2640-host-unlisted-read/reference",
+        "reads unlisted files to which a relative reference leads",
     ),
     Fault::host(
         "sep-2640-host-unlisted-read/request-only",
@@ -214,6 +222,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-verify-digest/by-handle",
         "does not verify skills that are loaded by handle",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/reference",
+        "does not compare the digests of files that are read by a relative reference",
     ),
     Fault::host(
         "sep-2640-host-verify-digest/malformed",
