@@ -92,7 +92,14 @@ impl Approvals {
     /// Whether the user has allowed this for good, for the files that the
     /// entry has.
     pub fn covers(&self, key: &Key, kind: &str, entry: &Entry) -> bool {
-        if self.fault.on("host-skill-identity-pair/approval")
+        let unkeyed = match kind {
+            "execute" => self
+                .fault
+                .on("host-no-implicit-local-execution/other-server"),
+            "grant" => self.fault.on("host-ignore-allowed-tools/other-server"),
+            _ => self.fault.on("host-skill-identity-pair/approval"),
+        };
+        if unkeyed
             && self
                 .records
                 .iter()

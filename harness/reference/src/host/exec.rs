@@ -83,6 +83,7 @@ impl Host {
         if entry
             .as_ref()
             .is_some_and(|entry| self.approvals.covers(key, "execute", entry))
+            || fault.on("host-no-implicit-local-execution/outer") && self.outer_has(key, "execute")
         {
             return true;
         }

@@ -244,6 +244,7 @@ impl Host {
         if self.fault.on("host-ignore-allowed-tools")
             || self.fault.on("host-ignore-allowed-tools/load-approval") && asked
             || self.fault.on("host-ignore-allowed-tools/nested") && self.is_nested(key)
+            || self.fault.on("host-ignore-allowed-tools/outer") && self.outer_has(key, "grant")
             || self.approvals.covers(key, "grant", entry)
         {
             return wanted;
@@ -264,6 +265,16 @@ impl Host {
             self.approvals.store(key, "grant", entry);
         }
         if decision.allow { wanted } else { Vec::new() }
+    }
+
+    /// Whether the user has allowed this for good for the skill around another one, which only faults
+    /// ask.
+    pub fn outer_has(&mut self, key: &Key, kind: &str) -> bool {
+        let Some(outer) = self.outer(key).cloned() else {
+            return false;
+        };
+        let outer_key = Key::new(key.label(), &outer.uri);
+        self.approvals.covers(&outer_key, kind, &outer)
     }
 
     /// Reads the supporting files of a skill (a fault).

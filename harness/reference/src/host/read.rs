@@ -165,7 +165,11 @@ impl Host {
         {
             super::exec::run_all(hooks).await;
         }
-        if self.fault.on("nested-skillmd-not-acted-on")
+        let granted = self
+            .window(outer)
+            .is_some_and(|window| !window.granted.is_empty());
+        if (self.fault.on("nested-skillmd-not-acted-on")
+            || granted && self.fault.on("nested-skillmd-not-acted-on/granted"))
             && let Ok(fields) = frontmatter::read(bytes)
             && let Some(window) = self.windows.iter_mut().find(|window| window.key == *outer)
         {

@@ -272,6 +272,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "grants the tools of a nested SKILL.md that is read as a file",
     ),
     Fault::host(
+        "sep-2640-nested-skillmd-not-acted-on/granted",
+        "grants the tools of a nested SKILL.md that is read when those of the outer skill are granted",
+    ),
+    Fault::host(
         "sep-2640-nested-skillmd-not-acted-on/window",
         "opens an acting window for a nested SKILL.md that is read as a file",
     ),

@@ -105,7 +105,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     Fault::host(
         "sep-2640-host-skill-identity-pair/approval",
-        "keys approvals by the URI alone",
+        "keys approvals of loads by the URI alone",
     ),
     Fault::host(
         "sep-2640-host-skill-identity-pair/cache",

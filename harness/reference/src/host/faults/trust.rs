@@ -120,6 +120,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "keeps a grant in force after the skill it was for is released",
     ),
     Fault::host(
+        "sep-2640-host-ignore-allowed-tools/other-server",
+        "keys grants by the URI alone",
+    ),
+    Fault::host(
+        "sep-2640-host-ignore-allowed-tools/outer",
+        "puts the tools of a nested skill in force when those of the outer skill are granted",
+    ),
+    Fault::host(
         "sep-2640-host-ignore-allowed-tools/load-approval",
         "counts the approval of a load as a grant",
     ),
@@ -158,6 +166,14 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-no-implicit-local-execution/other-skill",
         "runs tools for one skill on the approval of another",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/other-server",
+        "keys approvals to execute by the URI alone",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/outer",
+        "runs tools for a nested skill on the approval of the outer skill",
     ),
     Fault::host(
         "sep-2640-host-no-implicit-local-execution/server",
