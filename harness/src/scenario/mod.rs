@@ -91,6 +91,7 @@ const SCRIPTS: &[(&str, &str)] = scenarios![
     "scenarios/host/policy-by-name.yaml",
     "scenarios/host/approvals.yaml",
     "scenarios/host/approvals-execution.yaml",
+    "scenarios/host/approvals-session.yaml",
     "scenarios/host/approvals-unlisted.yaml",
     "scenarios/host/dynamic.yaml",
     "scenarios/host/execution.yaml",

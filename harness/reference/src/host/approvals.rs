@@ -22,6 +22,8 @@ pub(super) struct Approvals {
     policies: Vec<(Key, bool)>,
     /// Commands that were allowed for good, by skill, which only a fault keeps.
     commands: Vec<(Key, String)>,
+    /// What was found to be covered since the start, which only a fault remembers.
+    covered: BTreeSet<(Key, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -60,6 +62,7 @@ impl Approvals {
                     )
                 })
                 .collect(),
+            covered: BTreeSet::new(),
         }
     }
 
@@ -91,7 +94,20 @@ impl Approvals {
 
     /// Whether the user has allowed this for good, for the files that the
     /// entry has.
-    pub fn covers(&self, key: &Key, kind: &str, entry: &Entry) -> bool {
+    pub fn covers(&mut self, key: &Key, kind: &str, entry: &Entry) -> bool {
+        let once = self.fault.on("host-content-bound-approval/session");
+        let this = (key.clone(), kind.to_owned());
+        if once && self.covered.contains(&this) {
+            return true;
+        }
+        let covers = self.covers_now(key, kind, entry);
+        if covers && once {
+            self.covered.insert(this);
+        }
+        covers
+    }
+
+    fn covers_now(&self, key: &Key, kind: &str, entry: &Entry) -> bool {
         let unkeyed = match kind {
             "execute" => self
                 .fault

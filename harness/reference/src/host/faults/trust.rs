@@ -60,6 +60,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "binds approvals to digests and not to URIs",
     ),
     Fault::host(
+        "sep-2640-host-content-bound-approval/session",
+        "compares an approval with the entry only once in a session",
+    ),
+    Fault::host(
         "sep-2640-host-content-bound-approval/grant",
         "keeps the grant of tools when a skill has changed",
     ),
