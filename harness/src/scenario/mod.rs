@@ -76,6 +76,7 @@ const SCRIPTS: &[(&str, &str)] = scenarios![
     "scenarios/host/sizes.yaml",
     "scenarios/host/frontmatter.yaml",
     "scenarios/host/frontmatter-unreadable.yaml",
+    "scenarios/host/frontmatter-cached.yaml",
     "scenarios/host/annotations.yaml",
     "scenarios/host/unlisted-files.yaml",
     "scenarios/host/invalid-entries.yaml",

@@ -288,7 +288,8 @@ impl Host {
                 Found::Bytes(bytes) => {
                     self.memory.from_cache.insert(key.clone());
                     if wanted == entry.uri
-                        && !self.fault.on("host-skill-identity-pair/cache")
+                        && !self.cache.takes_others(&key)
+                        && !self.fault.on("host-frontmatter-comparison/cache")
                         && let Err(reason) = frontmatter::compare(&bytes, entry, self.fault)
                     {
                         let refusal = mismatch(reason);

@@ -92,6 +92,21 @@ impl Fetched<'_> {
         (listed != digest).then(|| (listed.to_owned(), digest))
     }
 
+    /// Whether a load may find the skill in the context, where it has been since it was fetched: the
+    /// host holds on to the entry from which it loaded it.
+    fn stays(&self, view: &View<'_>) -> bool {
+        let Use {
+            server, skill, ask, ..
+        } = self.used;
+        let between = |other: &Ask| self.served.to < other.from && other.to < ask.from;
+        let released = view
+            .results("release")
+            .any(|(release, _)| between(release) && target(release) == Some((server, skill)));
+        let restarted = view.results("restart").any(|(restart, _)| between(restart));
+        let loaded = view.loaded(server, skill, ask.from);
+        self.served.to < ask.from && loaded && !released && !restarted
+    }
+
     /// The URI of another item of the same answer whose content was handed over as well.
     fn others(&self, result: &Value) -> Option<&str> {
         let items = self.served.result.as_ref()?.get("contents")?.as_array()?;
@@ -248,7 +263,8 @@ fn size_mismatch(view: &View<'_>, judgement: &mut Judgement) {
 fn frontmatter_compared(view: &View<'_>, judgement: &mut Judgement) {
     for fetched in fetched(view) {
         let whole = fetched.used.uri == fetched.used.skill && fetched.used.ask.verb == "load";
-        if !whole || fetched.is_named(&OTHERS) || fetched.digests().is_some() {
+        let judged_elsewhere = fetched.is_named(&OTHERS) || fetched.digests().is_some();
+        if !whole || judged_elsewhere || fetched.stays(view) {
             continue;
         }
         let Some(difference) = difference(fetched.content, fetched.entry) else {

@@ -88,6 +88,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "compares the frontmatter of text only, not of blobs",
     ),
     Fault::host(
+        "sep-2640-host-frontmatter-comparison/cache",
+        "does not compare the frontmatter of a cached SKILL.md",
+    ),
+    Fault::host(
         "sep-2640-host-frontmatter-comparison/unreadable",
         "passes over frontmatter that cannot be read",
     ),
