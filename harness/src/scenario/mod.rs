@@ -71,6 +71,7 @@ const SCRIPTS: &[(&str, &str)] = scenarios![
     "scenarios/host/reference-contents.yaml",
     "scenarios/host/digests.yaml",
     "scenarios/host/digests-malformed.yaml",
+    "scenarios/host/raw-bytes.yaml",
     "scenarios/host/by-handle.yaml",
     "scenarios/host/changed-between-reads.yaml",
     "scenarios/host/sizes.yaml",

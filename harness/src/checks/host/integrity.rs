@@ -182,9 +182,28 @@ fn verify_digest(view: &View<'_>, judgement: &mut Judgement) {
                 format!("content that the same answer had for {other} was handed over along"),
             );
             judgement.because("content");
+        } else if fetched.is_named(&["raw-bytes"]) {
+            honest(view, judgement, &fetched);
         }
     }
     inspected(view, judgement);
+}
+
+/// Bytes that are those that were digested verify, whatever other programs would make of them.
+fn honest(view: &View<'_>, judgement: &mut Judgement, fetched: &Fetched<'_>) {
+    match fetched.used.outcome {
+        Outcome::Ok(_) => judgement.holds(),
+        Outcome::Refused {
+            reason,
+            kind: "verification",
+        } if view.witnessed() => judgement.violated(
+            place(fetched.used.ask),
+            fetched.used.uri,
+            "the file verified over the bytes that were sent, which have the listed digest and size",
+            format!("it failed verification: {reason}"),
+        ),
+        _ => {}
+    }
 }
 
 /// What the user is shown before a load is not called verified when it is not.

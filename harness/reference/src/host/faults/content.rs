@@ -232,6 +232,22 @@ pub(super) const FAULTS: &[Fault] = &[
         "does not compare the digests of files that are read by a relative reference",
     ),
     Fault::host(
+        "sep-2640-host-verify-digest/line-ends",
+        "hashes files with plain line feeds for line ends",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/mark",
+        "hashes files without a byte order mark",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/composed",
+        "hashes files in composed Unicode",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/open-end",
+        "hashes files with a line feed at their end",
+    ),
+    Fault::host(
         "sep-2640-host-verify-digest/malformed",
         "takes a malformed or missing digest for nothing to check",
     ),
