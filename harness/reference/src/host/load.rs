@@ -113,8 +113,11 @@ impl Host {
         if let Some(window) = self.windows.iter_mut().find(|window| window.key == key) {
             window.granted.extend(granted);
         }
+        let adopted = self
+            .server(&label)
+            .is_some_and(|server| self.adopts(server));
         Ok(Delivered {
-            server: Some(self.presented(&label)),
+            server: (!adopted).then(|| self.presented(&label)),
             uri: file.uri,
             bytes: file.bytes,
             verified: Some(file.verified || self.fault.on("host-dynamic-not-content-bound")),

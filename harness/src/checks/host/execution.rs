@@ -6,6 +6,8 @@ use super::super::Check;
 use super::ask::{
     Outcome, acting_on, asks_about, asks_for, at, member, offered, outcome, place, result,
 };
+use super::cache::{imposters, restarted};
+use super::tokens::text_of;
 use super::view::{Source, View, sources, trusts};
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Bait};
@@ -219,5 +221,43 @@ fn durable_origin(view: &View<'_>, judgement: &mut Judgement) {
             ask,
             "cached content was run like a local skill's",
         );
+    }
+    // What a restart brings to light is the check's that asks where the cache lies.
+    let gone = |ask: &Ask| {
+        let mut left = view.results("disconnect").map(|(ask, _)| ask);
+        let left = left.find(|left| left.to < ask.from && !restarted(view, ask));
+        left.is_some_and(|left| {
+            let server = member(&left.params, "server").unwrap_or_default();
+            !view.connected(server, ask.from)
+        })
+    };
+    for (ask, list) in view.results("list").filter(|(ask, _)| gone(ask)) {
+        let imposters = imposters(view, list);
+        for (uri, name) in &imposters {
+            judgement.violated(
+                place(ask),
+                *uri,
+                format!("no local skill \"{name}\", which came over MCP"),
+                "it is offered as a local skill since its server is disconnected",
+            );
+        }
+        if imposters.is_empty() && view.witnessed() {
+            judgement.holds();
+        }
+    }
+    for ask in view.asks("load").filter(|ask| gone(ask)) {
+        if let Outcome::Ok(result) = outcome(ask) {
+            let origin = sources(view, &text_of(result)).into_iter().next();
+            match (origin, result.get("server")) {
+                (Some(source), Some(Value::Null)) => judgement.violated(
+                    place(ask),
+                    source.uri,
+                    format!("a skill of {}", source.server),
+                    "it was loaded as a local skill since its server is disconnected",
+                ),
+                (Some(_), _) => judgement.holds(),
+                (None, _) => {}
+            }
+        }
     }
 }

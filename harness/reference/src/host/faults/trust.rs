@@ -16,6 +16,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "runs tools unasked for cached skills after a restart",
     ),
     Fault::host(
+        "sep-2640-host-cache-durable-origin/adopted",
+        "offers the skills of a disconnected server as its own",
+    ),
+    Fault::host(
         "sep-2640-host-cache-durable-origin/disconnected",
         "runs tools unasked for skills whose server is disconnected",
     ),
