@@ -45,6 +45,7 @@ const BUILT_IN: &[(&str, &str)] = scenarios![
 /// The host scenarios that are compiled in, in the order in which they are played.
 const SCRIPTS: &[(&str, &str)] = scenarios![
     "scenarios/host/capabilities.yaml",
+    "scenarios/host/directory-read-words.yaml",
     "scenarios/host/pages.yaml",
     "scenarios/host/cursor-refused.yaml",
     "scenarios/host/cursor-kept.yaml",
