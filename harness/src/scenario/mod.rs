@@ -67,6 +67,8 @@ const SCRIPTS: &[(&str, &str)] = scenarios![
     "scenarios/host/nested-after-release.yaml",
     "scenarios/host/nested-approvals.yaml",
     "scenarios/host/lazy.yaml",
+    "scenarios/host/left-alone.yaml",
+    "scenarios/host/loaded-again.yaml",
     "scenarios/host/spellings.yaml",
     "scenarios/host/authority.yaml",
     "scenarios/host/references.yaml",

@@ -74,6 +74,9 @@ impl Host {
                 format!("{} has {retrieved} bytes, more than are supported", key.uri),
             );
         }
+        if self.memory.from_cache.contains(&key) && self.fault.on("host-no-prefetch/reload") {
+            self.fetch_all_texts(&label).await;
+        }
         if self.fault.on("host-no-prefetch/load") {
             self.fetch_others(&label, &entry).await;
         }

@@ -148,6 +148,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "reads all files a moment after the load",
     ),
     Fault::host(
+        "sep-2640-host-no-prefetch/idle",
+        "reads files a second after it was connected, when nobody asks for anything",
+    ),
+    Fault::host(
+        "sep-2640-host-no-prefetch/reload",
+        "reads each SKILL.md when one is loaded from the cache",
+    ),
+    Fault::host(
         "sep-2640-host-no-prefetch/approve",
         "fetches a skill before its load is approved",
     ),
