@@ -92,6 +92,7 @@ const SCRIPTS: &[(&str, &str)] = scenarios![
     "scenarios/host/cross-origin-unnamed.yaml",
     "scenarios/host/origin.yaml",
     "scenarios/host/generic-read.yaml",
+    "scenarios/host/neighbour.yaml",
     "scenarios/host/policy.yaml",
     "scenarios/host/declined.yaml",
     "scenarios/host/policy-by-name.yaml",

@@ -201,7 +201,8 @@ impl Host {
             return Ok(false);
         }
         if (self.fault.on("read-is-not-a-load/approval")
-            || self.fault.on("read-is-not-a-load/inspect"))
+            || self.fault.on("read-is-not-a-load/inspect")
+            || self.fault.on("read-is-not-a-load/neighbour-approval"))
             && self.memory.read_as_resource.contains(key)
         {
             return Ok(false);

@@ -114,7 +114,7 @@ impl Host {
                         format!("{uri} is no resource of the server \"{label}\""),
                     );
                 }
-                None => return self.read_generic(&label, uri, Kind::Resource).await,
+                None => return self.read_neighbour(&label, uri).await,
             }
         }
         if entry.item(uri).is_none() && (!entry.is_dynamic() || !plain(uri)) {
@@ -303,6 +303,27 @@ impl Host {
             bytes: content.bytes,
             verified: Some(false),
         })
+    }
+
+    /// A resource beside the skill that is acted on. Only faults take one that is a SKILL.md for more.
+    async fn read_neighbour(&mut self, label: &str, uri: &str) -> Outcome {
+        let skill_md = uri.ends_with("/SKILL.md");
+        let skill = skill_md && self.fault.on("read-is-not-a-load/neighbour-kind");
+        let kind = if skill { Kind::Skill } else { Kind::Resource };
+        let outcome = self.read_generic(label, uri, kind).await;
+        if skill_md && outcome.is_ok() {
+            let key = Key::new(label, uri);
+            if self.fault.on("read-is-not-a-load/neighbour") {
+                let entry = self
+                    .server(label)
+                    .and_then(|server| server.lookup(uri)?.ok().cloned());
+                self.windows.push(Window::new(key.clone(), entry));
+            }
+            if self.fault.on("read-is-not-a-load/neighbour-approval") {
+                self.memory.read_as_resource.insert(key);
+            }
+        }
+        outcome
     }
 
     /// The host's general tool for reading resources. It loads nothing.

@@ -320,6 +320,18 @@ pub(super) const FAULTS: &[Fault] = &[
         "takes a look at a skill for the approval of its load",
     ),
     Fault::host(
+        "sep-2640-read-is-not-a-load/neighbour",
+        "opens an acting window for another skill's SKILL.md that is read as a file",
+    ),
+    Fault::host(
+        "sep-2640-read-is-not-a-load/neighbour-approval",
+        "counts reading another skill's SKILL.md as a file for the approval of its load",
+    ),
+    Fault::host(
+        "sep-2640-read-is-not-a-load/neighbour-kind",
+        "presents another skill's SKILL.md that is read as a file like a loaded skill",
+    ),
+    Fault::host(
         "sep-2640-read-is-not-a-load/approval",
         "counts reading a SKILL.md as approval of its load",
     ),
