@@ -282,12 +282,19 @@ impl Approvals {
     pub fn forbidden(&self, key: &Key) -> bool {
         self.policies
             .iter()
-            .any(|(ruled, allow)| ruled == key && !allow)
+            .any(|(ruled, allow)| self.same(ruled, key) && !allow)
+    }
+
+    /// Whether a rule for one skill is one for the other.
+    fn same(&self, ruled: &Key, key: &Key) -> bool {
+        ruled == key || ruled.uri == key.uri && self.fault.on("host-user-policy/uri")
     }
 
     /// Sets the user's policy for a skill.
     pub fn rule(&mut self, key: Key, allow: bool) {
-        self.policies.retain(|(ruled, _)| *ruled != key);
+        let mut policies = std::mem::take(&mut self.policies);
+        policies.retain(|(ruled, _)| !self.same(ruled, &key));
+        self.policies = policies;
         self.policies.push((key, allow));
         self.keep();
     }

@@ -256,15 +256,19 @@ impl Host {
         {
             return wanted;
         }
+        let mut named = wanted.clone();
+        if self.fault.on("host-ignore-allowed-tools/more") {
+            named.drain(..named.len() - 1);
+        }
         let detail = format!(
             "The skill \"{}\" of server \"{}\" ({}) asks for the use of {}. Grant it while the skill is in use?",
             entry.name,
             key.label(),
             key.uri,
-            wanted.join(", ")
+            named.join(", ")
         );
         let question = Question {
-            tools: wanted.clone(),
+            tools: named,
             ..Question::new("grant", key, detail)
         };
         let decision = user.ask(&question).await;

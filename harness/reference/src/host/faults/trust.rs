@@ -116,6 +116,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "runs tools unasked while it acts on an MCP skill",
     ),
     Fault::host(
+        "sep-2640-host-exec-gate-while-acting/released",
+        "runs tools on the approval of a skill that has left the context when the call names no skill",
+    ),
+    Fault::host(
         "sep-2640-host-exec-gate-while-acting/unattributed",
         "runs tools unasked when the call names no skill",
     ),
@@ -134,6 +138,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-ignore-allowed-tools/outer",
         "puts the tools of a nested skill in force when those of the outer skill are granted",
+    ),
+    Fault::host(
+        "sep-2640-host-ignore-allowed-tools/more",
+        "grants all tools that a skill asks for when the user was asked for one",
     ),
     Fault::host(
         "sep-2640-host-ignore-allowed-tools/load-approval",
@@ -250,6 +258,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-user-policy",
         "loads skills that the user's policy forbids",
+    ),
+    Fault::host(
+        "sep-2640-host-user-policy/uri",
+        "keeps the user's policy by the URI alone",
     ),
     Fault::host(
         "sep-2640-host-user-policy/declined",
