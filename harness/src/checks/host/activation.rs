@@ -140,7 +140,11 @@ fn read_is_no_load(view: &View<'_>, judgement: &mut Judgement) {
         if entry.is_none() || !matches!(outcome(ask), Outcome::Ok(_)) {
             continue;
         }
-        not_acted_on(view, judgement, ask, (server, uri), entry);
+        // Where nobody is asked before loads, a read that is routed into one leaves no trace.
+        let traced = view.gates_loads(ask.from) && !trusts(view, server, ask.to);
+        if traced || ask.verb == "inspect" {
+            not_acted_on(view, judgement, ask, (server, uri), entry);
+        }
         no_approval(view, judgement, ask, (server, uri));
     }
     neighbours(view, judgement);
