@@ -22,6 +22,8 @@ pub(super) struct Approvals {
     policies: Vec<(Key, bool)>,
     /// Commands that were allowed for good, by skill, which only a fault keeps.
     commands: Vec<(Key, String)>,
+    /// What was found to be covered since the start, which only a fault remembers.
+    covered: BTreeSet<(Key, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -60,6 +62,7 @@ impl Approvals {
                     )
                 })
                 .collect(),
+            covered: BTreeSet::new(),
         }
     }
 
@@ -91,8 +94,28 @@ impl Approvals {
 
     /// Whether the user has allowed this for good, for the files that the
     /// entry has.
-    pub fn covers(&self, key: &Key, kind: &str, entry: &Entry) -> bool {
-        if self.fault.on("host-skill-identity-pair/approval")
+    pub fn covers(&mut self, key: &Key, kind: &str, entry: &Entry) -> bool {
+        let once = self.fault.on("host-content-bound-approval/session");
+        let this = (key.clone(), kind.to_owned());
+        if once && self.covered.contains(&this) {
+            return true;
+        }
+        let covers = self.covers_now(key, kind, entry);
+        if covers && once {
+            self.covered.insert(this);
+        }
+        covers
+    }
+
+    fn covers_now(&self, key: &Key, kind: &str, entry: &Entry) -> bool {
+        let unkeyed = match kind {
+            "execute" => self
+                .fault
+                .on("host-no-implicit-local-execution/other-server"),
+            "grant" => self.fault.on("host-ignore-allowed-tools/other-server"),
+            _ => self.fault.on("host-skill-identity-pair/approval"),
+        };
+        if unkeyed
             && self
                 .records
                 .iter()
@@ -259,12 +282,19 @@ impl Approvals {
     pub fn forbidden(&self, key: &Key) -> bool {
         self.policies
             .iter()
-            .any(|(ruled, allow)| ruled == key && !allow)
+            .any(|(ruled, allow)| self.same(ruled, key) && !allow)
+    }
+
+    /// Whether a rule for one skill is one for the other.
+    fn same(&self, ruled: &Key, key: &Key) -> bool {
+        ruled == key || ruled.uri == key.uri && self.fault.on("host-user-policy/uri")
     }
 
     /// Sets the user's policy for a skill.
     pub fn rule(&mut self, key: Key, allow: bool) {
-        self.policies.retain(|(ruled, _)| *ruled != key);
+        let mut policies = std::mem::take(&mut self.policies);
+        policies.retain(|(ruled, _)| !self.same(ruled, &key));
+        self.policies = policies;
         self.policies.push((key, allow));
         self.keep();
     }

@@ -103,6 +103,13 @@ impl Cache {
         self.place(key).join(format!("@{}", name.replace(':', "-")))
     }
 
+    /// Whether the copy of another server is taken for the file (a fault).
+    pub fn takes_others(&self, key: &Key) -> bool {
+        let mut copies = self.files();
+        self.fault.on("host-skill-identity-pair/cache")
+            && copies.any(|(_, of)| of.uri == key.uri && of.server != key.server)
+    }
+
     /// The verified copy of a file.
     pub fn get(&mut self, key: &Key, item: &Item) -> Found {
         let mut path = self.path(key, &item.digest);

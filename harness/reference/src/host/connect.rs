@@ -53,6 +53,14 @@ impl Host {
         if self.fault.on("host-no-prefetch") {
             self.fetch_all_texts(label).await;
         }
+        if self.fault.on("host-no-prefetch/idle")
+            && let Some(entry) = self
+                .server(label)
+                .and_then(|server| server.entries().next())
+        {
+            let due = Instant::now() + Duration::from_millis(1200);
+            self.memory.later = Some((due, label.to_owned(), entry.clone()));
+        }
         self.note_names();
         Ok(())
     }

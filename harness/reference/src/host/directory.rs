@@ -86,7 +86,8 @@ impl Host {
         match settings.map(|settings| settings.get("directoryRead")) {
             None => self.fault.on("client-directory-read-gated/no-extension"),
             Some(None) => self.fault.on("client-directory-read-gated"),
-            Some(Some(_)) => self.fault.on("client-directory-read-gated/false"),
+            Some(Some(Value::Bool(_))) => self.fault.on("client-directory-read-gated/false"),
+            Some(Some(_)) => self.fault.on("client-directory-read-gated/words"),
         }
     }
 

@@ -26,6 +26,11 @@ impl Host {
         let skills: Vec<Key> = match acting {
             Some(key) => vec![key.clone()],
             None if self.fault.on("host-exec-gate-while-acting/unattributed") => Vec::new(),
+            None if self.fault.on("host-exec-gate-while-acting/released")
+                && !self.memory.tool_allowed.is_empty() =>
+            {
+                Vec::new()
+            }
             None => self
                 .windows
                 .iter()
@@ -39,7 +44,14 @@ impl Host {
             }
         }
         for key in skills.iter().filter(|key| key.server.is_some()) {
-            if !self.may_execute(user, key, command).await {
+            // What a call that names no skill may do is another check's.
+            let borrowed = acting.is_some()
+                && self
+                    .fault
+                    .on("host-no-implicit-local-execution/other-skill")
+                && !self.memory.tool_allowed.is_empty()
+                && !self.memory.tool_allowed.contains(key);
+            if !borrowed && !self.may_execute(user, key, command).await {
                 return json!({"ran": false, "reason": "the user did not allow it"});
             }
         }
@@ -67,8 +79,6 @@ impl Host {
             .and_then(|server| server.lookup(&key.uri)?.ok().cloned());
         let entry = held.or(registered);
         let claims = entry.as_ref().is_some_and(|entry| entry.claims_verified);
-        let own = self.memory.tool_allowed.contains(key);
-        let others = self.memory.tool_allowed.len();
         let connected = self.is_connected(key.label());
         if fault.on("host-exec-gate-while-acting")
             || fault.on("host-cache-durable-origin")
@@ -76,13 +86,13 @@ impl Host {
                 && self.memory.from_cache.contains(key)
             || fault.on("host-cache-durable-origin/disconnected") && !connected
             || fault.on("host-annotations-no-semantics/approval") && claims
-            || fault.on("host-no-implicit-local-execution/other-skill") && others > 0 && !own
         {
             return true;
         }
         if entry
             .as_ref()
             .is_some_and(|entry| self.approvals.covers(key, "execute", entry))
+            || fault.on("host-no-implicit-local-execution/outer") && self.outer_has(key, "execute")
         {
             return true;
         }

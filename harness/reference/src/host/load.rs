@@ -19,6 +19,7 @@ impl Host {
     pub async fn load(&mut self, user: &mut User, params: &Value) -> Outcome {
         let key = self.resolve(params).await?;
         self.memory.by_handle = params["name"].is_string();
+        self.memory.by_reference = false;
         if self.approvals.forbidden(&key) && !self.fault.on("host-user-policy") {
             return refuse("policy", "the user's policy forbids this skill");
         }
@@ -73,6 +74,9 @@ impl Host {
                 format!("{} has {retrieved} bytes, more than are supported", key.uri),
             );
         }
+        if self.memory.from_cache.contains(&key) && self.fault.on("host-no-prefetch/reload") {
+            self.fetch_all_texts(&label).await;
+        }
         if self.fault.on("host-no-prefetch/load") {
             self.fetch_others(&label, &entry).await;
         }
@@ -112,8 +116,11 @@ impl Host {
         if let Some(window) = self.windows.iter_mut().find(|window| window.key == key) {
             window.granted.extend(granted);
         }
+        let adopted = self
+            .server(&label)
+            .is_some_and(|server| self.adopts(server));
         Ok(Delivered {
-            server: Some(self.presented(&label)),
+            server: (!adopted).then(|| self.presented(&label)),
             uri: file.uri,
             bytes: file.bytes,
             verified: Some(file.verified || self.fault.on("host-dynamic-not-content-bound")),
@@ -194,7 +201,8 @@ impl Host {
             return Ok(false);
         }
         if (self.fault.on("read-is-not-a-load/approval")
-            || self.fault.on("read-is-not-a-load/inspect"))
+            || self.fault.on("read-is-not-a-load/inspect")
+            || self.fault.on("read-is-not-a-load/neighbour-approval"))
             && self.memory.read_as_resource.contains(key)
         {
             return Ok(false);
@@ -243,19 +251,24 @@ impl Host {
         if self.fault.on("host-ignore-allowed-tools")
             || self.fault.on("host-ignore-allowed-tools/load-approval") && asked
             || self.fault.on("host-ignore-allowed-tools/nested") && self.is_nested(key)
+            || self.fault.on("host-ignore-allowed-tools/outer") && self.outer_has(key, "grant")
             || self.approvals.covers(key, "grant", entry)
         {
             return wanted;
+        }
+        let mut named = wanted.clone();
+        if self.fault.on("host-ignore-allowed-tools/more") {
+            named.drain(..named.len() - 1);
         }
         let detail = format!(
             "The skill \"{}\" of server \"{}\" ({}) asks for the use of {}. Grant it while the skill is in use?",
             entry.name,
             key.label(),
             key.uri,
-            wanted.join(", ")
+            named.join(", ")
         );
         let question = Question {
-            tools: wanted.clone(),
+            tools: named,
             ..Question::new("grant", key, detail)
         };
         let decision = user.ask(&question).await;
@@ -263,6 +276,16 @@ impl Host {
             self.approvals.store(key, "grant", entry);
         }
         if decision.allow { wanted } else { Vec::new() }
+    }
+
+    /// Whether the user has allowed this for good for the skill around another one, which only faults
+    /// ask.
+    pub fn outer_has(&mut self, key: &Key, kind: &str) -> bool {
+        let Some(outer) = self.outer(key).cloned() else {
+            return false;
+        };
+        let outer_key = Key::new(key.label(), &outer.uri);
+        self.approvals.covers(&outer_key, kind, &outer)
     }
 
     /// Reads the supporting files of a skill (a fault).

@@ -55,7 +55,10 @@ fn handle(skill: &Named, group: &[&Named], names: &Names, fault: Switch) -> Stri
     let collides = others.peek().is_some();
     let takes_over = fault.on("host-cross-origin-no-shadow/local");
     let Some(label) = &skill.key.server else {
-        return if takes_over && collides {
+        // A bare handle stays with the MCP skill that it was shown for.
+        let late = !fault.on("host-cross-origin-no-shadow/later")
+            && others.any(|other| names.shown.get(&skill.name) == Some(&other.key));
+        return if takes_over && collides || late {
             format!("local:{}", skill.name)
         } else {
             skill.name.clone()
@@ -81,7 +84,10 @@ fn handle(skill: &Named, group: &[&Named], names: &Names, fault: Switch) -> Stri
         .name
         .chars()
         .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    if !collides && !moved && simple {
+    let first = group.iter().any(|other| other.key.server.is_none())
+        && names.shown.get(&skill.name) == Some(&skill.key)
+        && !fault.on("host-cross-origin-no-shadow/later");
+    if (!collides || first) && !moved && simple {
         return skill.name.clone();
     }
     let twin = others.any(|other| other.key.server == skill.key.server);
@@ -133,6 +139,11 @@ impl Names {
             }
         }
         notices
+    }
+
+    /// Whether an MCP skill was shown under its bare name.
+    pub fn was_shown(&self, name: &str) -> bool {
+        self.shown.contains_key(name)
     }
 
     /// Gives up what belonged to a server that is removed.

@@ -21,6 +21,7 @@ impl Host {
             return self.read_of_local(user, params, acting).await;
         };
         let uri = self.target(params, acting, Some(entry))?;
+        self.memory.by_reference = params["uri"].is_null();
         let named = params["server"]
             .as_str()
             .filter(|server| *server != acting.label());
@@ -113,7 +114,7 @@ impl Host {
                         format!("{uri} is no resource of the server \"{label}\""),
                     );
                 }
-                None => return self.read_generic(&label, uri, Kind::Resource).await,
+                None => return self.read_neighbour(&label, uri).await,
             }
         }
         if entry.item(uri).is_none() && (!entry.is_dynamic() || !plain(uri)) {
@@ -164,7 +165,11 @@ impl Host {
         {
             super::exec::run_all(hooks).await;
         }
-        if self.fault.on("nested-skillmd-not-acted-on")
+        let granted = self
+            .window(outer)
+            .is_some_and(|window| !window.granted.is_empty());
+        if (self.fault.on("nested-skillmd-not-acted-on")
+            || granted && self.fault.on("nested-skillmd-not-acted-on/granted"))
             && let Ok(fields) = frontmatter::read(bytes)
             && let Some(window) = self.windows.iter_mut().find(|window| window.key == *outer)
         {
@@ -192,6 +197,7 @@ impl Host {
         let key = Key::new(label, uri);
         let ahead = self.ahead.contains(&key);
         if !ahead && self.fault.on("host-unlisted-read")
+            || self.memory.by_reference && self.fault.on("host-unlisted-read/reference")
             || ahead && self.fault.on("directory-read-not-manifest-extension/read")
         {
             return self.read_generic(label, uri, Kind::File).await;
@@ -297,6 +303,27 @@ impl Host {
             bytes: content.bytes,
             verified: Some(false),
         })
+    }
+
+    /// A resource beside the skill that is acted on. Only faults take one that is a SKILL.md for more.
+    async fn read_neighbour(&mut self, label: &str, uri: &str) -> Outcome {
+        let skill_md = uri.ends_with("/SKILL.md");
+        let skill = skill_md && self.fault.on("read-is-not-a-load/neighbour-kind");
+        let kind = if skill { Kind::Skill } else { Kind::Resource };
+        let outcome = self.read_generic(label, uri, kind).await;
+        if skill_md && outcome.is_ok() {
+            let key = Key::new(label, uri);
+            if self.fault.on("read-is-not-a-load/neighbour") {
+                let entry = self
+                    .server(label)
+                    .and_then(|server| server.lookup(uri)?.ok().cloned());
+                self.windows.push(Window::new(key.clone(), entry));
+            }
+            if self.fault.on("read-is-not-a-load/neighbour-approval") {
+                self.memory.read_as_resource.insert(key);
+            }
+        }
+        outcome
     }
 
     /// The host's general tool for reading resources. It loads nothing.

@@ -62,6 +62,8 @@ pub(super) struct Memory {
     pub crossed: BTreeSet<(String, String, String)>,
     /// The load under way is one by handle.
     pub by_handle: bool,
+    /// The read under way is one by relative reference.
+    pub by_reference: bool,
     /// Skills about which the user has been asked before.
     pub declined: BTreeSet<Key>,
     /// When to fetch the files of a skill unasked.
@@ -256,8 +258,15 @@ impl Host {
         let named = self.named();
         let handles = handles(&named, &self.names, self.fault);
         let notices = self.names.show(&named, &handles);
+        let mut quiet: Vec<String> = Vec::new();
+        if self.fault.on("host-cross-origin-no-shadow/later") {
+            let locals = self.locals.iter().map(|local| &local.name);
+            let taken = locals.filter(|name| self.names.was_shown(name));
+            quiet.extend(taken.map(|name| format!("\"{name}\"")));
+        }
+        let told = |text: &&String| !quiet.iter().any(|name| text.contains(name));
         if !self.fault.on("host-collisions-surfaced") {
-            self.notices.extend(notices);
+            self.notices.extend(notices.iter().filter(told).cloned());
         }
     }
 

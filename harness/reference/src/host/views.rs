@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::cache::segment;
 use super::entry::nests;
 use super::outcome::Key;
+use super::server::Server;
 use super::state::Host;
 
 impl Host {
@@ -63,8 +64,9 @@ impl Host {
             .servers
             .iter()
             .enumerate()
-            .filter(|(_, server)| server.client.is_some())
+            .filter(|(_, server)| server.client.is_some() || self.adopts(server))
         {
+            let adopted = self.adopts(server);
             for entry in server.entries() {
                 let key = Key::new(&server.label, &entry.uri);
                 let Some(handle) = handles.get(&key) else {
@@ -86,13 +88,18 @@ impl Host {
                     false => format!("{handle}: {description} (from server \"{label}\")"),
                 };
                 rows.push(json!({
-                    "server": label, "uri": entry.uri, "name": entry.name, "description": entry.description,
+                    "server": (!adopted).then_some(label), "uri": entry.uri, "name": entry.name, "description": entry.description,
                     "shown_as": handle, "line": line,
                     "verified": !entry.is_dynamic() || self.fault.on("host-dynamic-not-content-bound"),
                 }));
             }
         }
         json!({"skills": rows})
+    }
+
+    /// Whether the skills of a server are taken for the host's own when it is disconnected (a fault).
+    pub fn adopts(&self, server: &Server) -> bool {
+        server.client.is_none() && self.fault.on("host-cache-durable-origin/adopted")
     }
 
     /// The permissions that are in force now.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::Check;
 use super::ask::{
-    LOADS, Outcome, acting_on, asks_about, asks_for, member, names_skill, outcome, place,
+    LOADS, Outcome, acting_on, asks_about, asks_for, member, names_skill, outcome, place, target,
 };
 use super::context::messages;
 use super::permissions::{in_force, is_in_force, tools_of};
@@ -35,30 +35,40 @@ fn nested_not_acted_on(view: &View<'_>, judgement: &mut Judgement) {
             continue;
         };
         not_acted_on(view, judgement, ask, (server, uri), Some(entry));
-        for (context, result) in view
-            .results("context")
-            .filter(|(context, _)| context.from > ask.to)
-        {
-            // Once it is loaded as a skill, it may look like one.
-            if view.loaded(server, uri, context.from) {
+        not_shown_as_skill(view, judgement, ask, (server, uri));
+    }
+}
+
+/// After a read that is no load, the content does not look like a loaded skill.
+fn not_shown_as_skill(
+    view: &View<'_>,
+    judgement: &mut Judgement,
+    ask: &Ask,
+    (server, uri): (&str, &str),
+) {
+    for (context, result) in view
+        .results("context")
+        .filter(|(context, _)| context.from > ask.to)
+    {
+        // Once it is loaded as a skill, it may look like one.
+        if view.loaded(server, uri, context.from) {
+            continue;
+        }
+        for (index, message) in messages(result) {
+            let text = member(message, "text").unwrap_or_default();
+            if !sources(view, text).iter().any(|source| source.uri == uri) {
                 continue;
             }
-            for (index, message) in messages(result) {
-                let text = member(message, "text").unwrap_or_default();
-                if !sources(view, text).iter().any(|source| source.uri == uri) {
-                    continue;
-                }
-                let alone = sources(view, text).iter().all(|source| source.uri == uri);
-                if alone && member(message, "kind") == Some("skill") {
-                    judgement.violated(
-                        place(context).child(&[&"result", &"messages", &index]),
-                        uri,
-                        "a file of the skill around it",
-                        "a loaded skill",
-                    );
-                } else {
-                    judgement.holds();
-                }
+            let alone = sources(view, text).iter().all(|source| source.uri == uri);
+            if alone && member(message, "kind") == Some("skill") {
+                judgement.violated(
+                    place(context).child(&[&"result", &"messages", &index]),
+                    uri,
+                    "a file, or a resource like any other",
+                    "a loaded skill",
+                );
+            } else {
+                judgement.holds();
             }
         }
     }
@@ -130,27 +140,73 @@ fn read_is_no_load(view: &View<'_>, judgement: &mut Judgement) {
         if entry.is_none() || !matches!(outcome(ask), Outcome::Ok(_)) {
             continue;
         }
-        not_acted_on(view, judgement, ask, (server, uri), entry);
-        // The load that follows needs the approval that every load of this host needs.
-        let load = view
-            .asks("load")
-            .find(|load| load.from > ask.to && super::ask::target(load) == Some((server, uri)));
-        let Some(load) = load else { continue };
-        if !view.gates_loads(ask.from) || !matches!(outcome(load), Outcome::Ok(_)) {
+        // Where nobody is asked before loads, a read that is routed into one leaves no trace.
+        let traced = view.gates_loads(ask.from) && !trusts(view, server, ask.to);
+        if traced || ask.verb == "inspect" {
+            not_acted_on(view, judgement, ask, (server, uri), entry);
+        }
+        no_approval(view, judgement, ask, (server, uri));
+    }
+    neighbours(view, judgement);
+}
+
+/// The load that follows a read needs the approval that every load of this host needs.
+fn no_approval(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, (server, uri): (&str, &str)) {
+    let load = view
+        .asks("load")
+        .find(|load| load.from > ask.to && target(load) == Some((server, uri)));
+    let Some(load) = load else { return };
+    if !view.gates_loads(ask.from) || !matches!(outcome(load), Outcome::Ok(_)) {
+        return;
+    }
+    if is_asked(view, load, (server, uri)) || trusts(view, server, load.to) {
+        judgement.holds();
+    } else {
+        judgement.violated(
+            place(load),
+            uri,
+            "the question that every load of this host begins with",
+            "the earlier read was taken for an approval",
+        );
+    }
+}
+
+/// Whether the user is asked during a call whether a skill may be loaded.
+fn is_asked(view: &View<'_>, ask: &Ask, (server, uri): (&str, &str)) -> bool {
+    view.consents(ask)
+        .any(|consent| asks_for(consent, LOADS) && asks_about(consent, server, uri))
+}
+
+/// The SKILL.md of another skill of the server that is read while a skill is acted on is read, not
+/// loaded. A host may send such a read down its loading path, which shows only where it asks before
+/// each load: no other host is judged.
+fn neighbours(view: &View<'_>, judgement: &mut Judgement) {
+    for ask in view.asks("read") {
+        let (Some((server, skill)), Some(uri)) = (acting_on(ask), member(&ask.params, "uri"))
+        else {
+            continue;
+        };
+        let elsewhere = member(&ask.params, "server").is_some_and(|other| other != server);
+        if elsewhere || uri == skill || inside(skill, uri) || !uri.ends_with("/SKILL.md") {
             continue;
         }
-        let asked = view
-            .consents(load)
-            .any(|consent| asks_for(consent, LOADS) && asks_about(consent, server, uri));
-        if asked || trusts(view, server, load.to) {
-            judgement.holds();
-        } else {
-            judgement.violated(
-                place(load),
-                uri,
-                "the question that every load of this host begins with",
-                "the earlier read was taken for an approval",
-            );
+        let entry = view.held(server, uri, ask.to);
+        let read = entry.is_some() && matches!(outcome(ask), Outcome::Ok(_));
+        if !read || view.loaded(server, uri, ask.to) || !asks_each_time(view, server, ask.from) {
+            continue;
         }
+        not_acted_on(view, judgement, ask, (server, uri), entry);
+        not_shown_as_skill(view, judgement, ask, (server, uri));
+        no_approval(view, judgement, ask, (server, uri));
     }
+}
+
+/// Whether the host has loaded several skills before a frame, and asked before each of them.
+fn asks_each_time(view: &View<'_>, server: &str, before: usize) -> bool {
+    let loads: Vec<&Ask> = view
+        .asks("load")
+        .filter(|ask| ask.to <= before && matches!(outcome(ask), Outcome::Ok(_)))
+        .collect();
+    let asked = |load: &&Ask| target(load).is_some_and(|skill| is_asked(view, load, skill));
+    loads.len() > 1 && loads.iter().all(asked) && !trusts(view, server, before)
 }

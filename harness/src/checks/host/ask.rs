@@ -75,6 +75,15 @@ pub fn acting_on(ask: &Ask) -> Option<(&str, &str)> {
     Some((member(skill, "server")?, member(skill, "uri")?))
 }
 
+/// The URI to which the relative reference of a read leads: beside the SKILL.md in which it stands.
+pub fn referenced(ask: &Ask) -> Option<String> {
+    let reference = member(&ask.params, "reference")?;
+    let (_, skill) = acting_on(ask)?;
+    let from = member(&ask.params, "in").unwrap_or(skill);
+    let (root, _) = from.rsplit_once('/')?;
+    Some(format!("{root}/{reference}"))
+}
+
 /// Server and URI that a call names, or else that its result names.
 pub fn target(ask: &Ask) -> Option<(&str, &str)> {
     let of = |value| Some((member(value, "server")?, member(value, "uri")?));

@@ -167,6 +167,21 @@ fn excluded(view: &View<'_>, judgement: &mut Judgement) {
             }
         }
     }
+    for (ask, list) in view.results("list").filter(|(ask, _)| restarted(view, ask)) {
+        for (uri, name) in imposters(view, list) {
+            judgement.violated(
+                place(ask),
+                uri,
+                "no local skill but those that were installed",
+                format!("\"{name}\" is offered as a local skill"),
+            );
+        }
+    }
+}
+
+/// The local skills of a `list` result, by URI and name, that nobody installed and that bear the name of
+/// a server's skill.
+pub(super) fn imposters<'a>(view: &View<'a>, list: &'a Value) -> Vec<(&'a str, &'a str)> {
     let installed: BTreeSet<&str> = view
         .asks("install_local")
         .filter_map(|ask| member(&ask.params, "name"))
@@ -186,22 +201,15 @@ fn excluded(view: &View<'_>, judgement: &mut Judgement) {
                     .any(|(server, _, item)| server.is_none() && member(item, "name") == Some(name))
         })
     };
-    for (ask, list) in view.results("list").filter(|(ask, _)| restarted(view, ask)) {
-        for (server, uri, item) in offered(list) {
-            let name = member(item, "name").unwrap_or_default();
-            if server.is_none() && !installed.contains(name) && of_server(name) && !before(name) {
-                judgement.violated(
-                    place(ask),
-                    uri,
-                    "no local skill but those that were installed",
-                    format!("\"{name}\" is offered as a local skill"),
-                );
-            }
-        }
-    }
+    let rows = offered(list).into_iter().filter_map(|(server, uri, item)| {
+        let name = member(item, "name").unwrap_or_default();
+        let imposter = !installed.contains(name) && of_server(name) && !before(name);
+        (server.is_none() && imposter).then_some((uri, name))
+    });
+    rows.collect()
 }
 
-fn restarted(view: &View<'_>, ask: &Ask) -> bool {
+pub(super) fn restarted(view: &View<'_>, ask: &Ask) -> bool {
     view.asks("restart").any(|restart| restart.to < ask.from)
 }
 

@@ -205,7 +205,8 @@ fn gated<'a>(view: &View<'a>) -> Vec<Gated<'a>> {
         let of_skill = move |load: Gated<'a>| {
             let entry = view.held(load.server, load.uri, ask.from)?;
             let granted = load.ask.to < ask.from && grants(tools, entry);
-            granted.then_some(Gated {
+            let lingers = lingers(view, ask, (load.server, load.uri), entry);
+            (granted && !lingers).then_some(Gated {
                 ask,
                 kinds: &["grant"],
                 ..load
@@ -214,6 +215,26 @@ fn gated<'a>(view: &View<'a>) -> Vec<Gated<'a>> {
         loaded().filter_map(of_skill)
     });
     loaded().chain(runs).chain(grants).collect()
+}
+
+/// Whether what is in force at a call comes from a grant that did not end with an earlier release of
+/// the skill, which is another check's.
+fn lingers(view: &View<'_>, ask: &Ask, skill: (&str, &str), entry: &Value) -> bool {
+    let of_skill = |other: &&Ask| other.to < ask.from && target(other) == Some(skill);
+    let released = view.asks("release").filter(of_skill).last();
+    let loaded = view
+        .asks("load")
+        .filter(|load| of_skill(load) && matches!(outcome(load), Outcome::Ok(_)))
+        .last();
+    let (Some(released), Some(loaded)) = (released, loaded) else {
+        return false;
+    };
+    let between = |tools: &Ask| released.to < tools.from && tools.to < loaded.from;
+    let before = view.results("tools");
+    released.from > loaded.to
+        || before
+            .filter(|(tools, _)| between(tools))
+            .any(|(_, tools)| grants(tools, entry))
 }
 
 /// Whether a question is one of these kinds; one that comes before a file is read, or that is about a

@@ -4,11 +4,14 @@ use serde_json::Value;
 
 use super::super::Check;
 use super::ask::{
-    Outcome, acting_on, asks_about, asks_for, at, member, offered, outcome, place, result,
+    Outcome, acting_on, asks_about, asks_for, at, member, names_skill, offered, outcome, place,
+    result,
 };
+use super::cache::{imposters, restarted};
+use super::tokens::text_of;
 use super::view::{Source, View, sources, trusts};
 use crate::verdict::Judgement;
-use crate::wire::scene::{Ask, Bait};
+use crate::wire::scene::{Ask, Bait, Consent};
 
 const EXEC_GATE: &str = "sep-2640-host-exec-gate-while-acting";
 
@@ -59,12 +62,19 @@ fn exec_gate(view: &View<'_>, judgement: &mut Judgement) {
 /// A call that names no skill, while the host itself says that it acts on one: who tells the model
 /// what to do then is not known, and the gate stays shut.
 fn unattributed(view: &View<'_>, judgement: &mut Judgement, ask: &Ask) {
-    let acts = view
-        .last("acting", ask.from)
-        .is_some_and(|(_, acting)| offered(acting).iter().any(|(server, ..)| server.is_some()));
-    // Trust in a server as a whole is judged apart.
+    let acting = view.last("acting", ask.from).map(|(_, acting)| acting);
+    let acts =
+        acting.is_some_and(|acting| offered(acting).iter().any(|(server, ..)| server.is_some()));
+    // The skill may be any that is acted on, and is none that was released.
+    let about = |consent: &Consent| {
+        let server = member(&consent.params, "server").unwrap_or_default();
+        let uri = member(&consent.params, "uri");
+        uri.is_none_or(|uri| acting.is_some_and(|acting| names_skill(acting, server, uri)))
+    };
     let agreed = view.scene.consents.iter().any(|consent| {
-        consent.at < ask.to && consent.allowed && asks_for(consent, &["execute", "server"])
+        // Trust in a server as a whole is judged apart.
+        let execute = asks_for(consent, &["execute"]) && (consent.at > ask.from || about(consent));
+        consent.at < ask.to && consent.allowed && (execute || asks_for(consent, &["server"]))
     });
     match ran(ask) {
         Some(true) if acts && !agreed => {
@@ -219,5 +229,43 @@ fn durable_origin(view: &View<'_>, judgement: &mut Judgement) {
             ask,
             "cached content was run like a local skill's",
         );
+    }
+    // What a restart brings to light is the check's that asks where the cache lies.
+    let gone = |ask: &Ask| {
+        let mut left = view.results("disconnect").map(|(ask, _)| ask);
+        let left = left.find(|left| left.to < ask.from && !restarted(view, ask));
+        left.is_some_and(|left| {
+            let server = member(&left.params, "server").unwrap_or_default();
+            !view.connected(server, ask.from)
+        })
+    };
+    for (ask, list) in view.results("list").filter(|(ask, _)| gone(ask)) {
+        let imposters = imposters(view, list);
+        for (uri, name) in &imposters {
+            judgement.violated(
+                place(ask),
+                *uri,
+                format!("no local skill \"{name}\", which came over MCP"),
+                "it is offered as a local skill since its server is disconnected",
+            );
+        }
+        if imposters.is_empty() && view.witnessed() {
+            judgement.holds();
+        }
+    }
+    for ask in view.asks("load").filter(|ask| gone(ask)) {
+        if let Outcome::Ok(result) = outcome(ask) {
+            let origin = sources(view, &text_of(result)).into_iter().next();
+            match (origin, result.get("server")) {
+                (Some(source), Some(Value::Null)) => judgement.violated(
+                    place(ask),
+                    source.uri,
+                    format!("a skill of {}", source.server),
+                    "it was loaded as a local skill since its server is disconnected",
+                ),
+                (Some(_), _) => judgement.holds(),
+                (None, _) => {}
+            }
+        }
     }
 }

@@ -2,9 +2,10 @@
 //! Mapping", "Reading".
 
 use super::super::Check;
-use super::ask::{Outcome, acting_on, at, member, outcome, place};
-use super::tokens::tokens_of;
-use super::view::{View, inside};
+use super::ask::{Outcome, acting_on, at, member, outcome, place, referenced};
+use super::integrity::failed;
+use super::tokens::{text_of, tokens_of};
+use super::view::{Source, View, inside, item, sources};
 use crate::verdict::Judgement;
 use crate::wire::scene::{Ask, Bait, Served};
 
@@ -131,9 +132,21 @@ fn not_needed(view: &View<'_>, ask: &Ask, served: &Served, uri: &str) -> Option<
     });
     // A host that reads another skill's file instead of the one that is meant does something else wrong.
     let other = !answered
-        && super::ask::target(ask)
-            .is_some_and(|(_, skill)| skill != uri && fetches(view, ask, |other| other == skill));
+        && super::ask::target(ask).is_some_and(|(server, skill)| {
+            let meant = Source { server, uri: skill };
+            // From the cache: what is read besides is another skill's, which the host may act on.
+            let kept = || hands_over(view, ask, meant) && !is_of_loaded(view, served, uri);
+            skill != uri && (fetches(view, ask, |other| other == skill) || kept())
+        });
     (!uri.ends_with("/SKILL.md") || other).then(|| "together with SKILL.md".to_owned())
+}
+
+/// Whether what a call handed over is the content of a file.
+fn hands_over(view: &View<'_>, ask: &Ask, file: Source<'_>) -> bool {
+    match outcome(ask) {
+        Outcome::Ok(result) => sources(view, &text_of(result)).contains(&file),
+        _ => false,
+    }
 }
 
 /// Whether a file is fetched during a call.
@@ -253,17 +266,20 @@ fn authority(view: &View<'_>, judgement: &mut Judgement) {
 /// A relative reference leads to the file beside the SKILL.md in which it stands.
 fn references(view: &View<'_>, judgement: &mut Judgement) {
     for ask in view.asks("read") {
-        let (Some(reference), Some((_, skill))) =
-            (member(&ask.params, "reference"), acting_on(ask))
-        else {
+        let (Some(reference), Some((server, skill)), Some(wanted)) = (
+            member(&ask.params, "reference"),
+            acting_on(ask),
+            referenced(ask),
+        ) else {
             continue;
         };
-        let from = member(&ask.params, "in").unwrap_or(skill);
-        let Some((root, _)) = from.rsplit_once('/') else {
-            continue;
-        };
-        let wanted = format!("{root}/{reference}");
+        // Right as the reference may be, such a file is to be refused.
+        let listed = view
+            .held(server, skill, ask.to)
+            .is_none_or(|entry| entry["resources"].is_string() || item(entry, &wanted).is_some());
+        let refusable = !listed || failed(view, server, skill, ask.to);
         match outcome(ask) {
+            Outcome::Refused { .. } if refusable => {}
             Outcome::Ok(result) => {
                 let right = match member(result, "uri") {
                     Some(uri) => uri == wanted,

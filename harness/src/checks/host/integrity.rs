@@ -9,7 +9,7 @@ use super::super::Check;
 use super::ask::{Outcome, acting_on, member, outcome, place, target};
 use super::execution::may_run;
 use super::tokens::{contents, tokens, tokens_of};
-use super::view::{Use, View, bytes, item};
+use super::view::{Use, View, bytes, content, item};
 use crate::checks::entries::size_of;
 use crate::model::frontmatter::{self, ErrorKind, Kind, NoBlock};
 use crate::verdict::Judgement;
@@ -92,6 +92,21 @@ impl Fetched<'_> {
         (listed != digest).then(|| (listed.to_owned(), digest))
     }
 
+    /// Whether a load may find the skill in the context, where it has been since it was fetched: the
+    /// host holds on to the entry from which it loaded it.
+    fn stays(&self, view: &View<'_>) -> bool {
+        let Use {
+            server, skill, ask, ..
+        } = self.used;
+        let between = |other: &Ask| self.served.to < other.from && other.to < ask.from;
+        let released = view
+            .results("release")
+            .any(|(release, _)| between(release) && target(release) == Some((server, skill)));
+        let restarted = view.results("restart").any(|(restart, _)| between(restart));
+        let loaded = view.loaded(server, skill, ask.from);
+        self.served.to < ask.from && loaded && !released && !restarted
+    }
+
     /// The URI of another item of the same answer whose content was handed over as well.
     fn others(&self, result: &Value) -> Option<&str> {
         let items = self.served.result.as_ref()?.get("contents")?.as_array()?;
@@ -167,9 +182,28 @@ fn verify_digest(view: &View<'_>, judgement: &mut Judgement) {
                 format!("content that the same answer had for {other} was handed over along"),
             );
             judgement.because("content");
+        } else if fetched.is_named(&["raw-bytes"]) {
+            honest(view, judgement, &fetched);
         }
     }
     inspected(view, judgement);
+}
+
+/// Bytes that are those that were digested verify, whatever other programs would make of them.
+fn honest(view: &View<'_>, judgement: &mut Judgement, fetched: &Fetched<'_>) {
+    match fetched.used.outcome {
+        Outcome::Ok(_) => judgement.holds(),
+        Outcome::Refused {
+            reason,
+            kind: "verification",
+        } if view.witnessed() => judgement.violated(
+            place(fetched.used.ask),
+            fetched.used.uri,
+            "the file verified over the bytes that were sent, which have the listed digest and size",
+            format!("it failed verification: {reason}"),
+        ),
+        _ => {}
+    }
 }
 
 /// What the user is shown before a load is not called verified when it is not.
@@ -202,6 +236,26 @@ pub(super) fn spoilt<'a>(view: &View<'a>, ask: &Ask) -> Option<&'a Served> {
     (content.digest()? != listed).then_some(served)
 }
 
+/// Whether a server has sent anything for a skill before a frame that its entry does not bear out: a
+/// host may then be done with the skill as a whole.
+pub(super) fn failed(view: &View<'_>, server: &str, skill: &str, before: usize) -> bool {
+    let Some(entry) = view.held(server, skill, before) else {
+        return false;
+    };
+    view.served("resources/read")
+        .filter(|served| served.server == server && served.to < before)
+        .any(|served| {
+            let uri = member(&served.params, "uri").unwrap_or_default();
+            let (Some(item), Some(content)) = (item(entry, uri), content(served, uri)) else {
+                return false;
+            };
+            let size = item.get("size").and_then(size_of);
+            bytes(content).is_some_and(|(len, digest)| {
+                size.is_some_and(|size| size != len) || member(item, "digest") != Some(&digest)
+            })
+        })
+}
+
 /// Content whose length is another than the listed one is not handed over, even when its digest is
 /// right.
 fn size_mismatch(view: &View<'_>, judgement: &mut Judgement) {
@@ -228,7 +282,8 @@ fn size_mismatch(view: &View<'_>, judgement: &mut Judgement) {
 fn frontmatter_compared(view: &View<'_>, judgement: &mut Judgement) {
     for fetched in fetched(view) {
         let whole = fetched.used.uri == fetched.used.skill && fetched.used.ask.verb == "load";
-        if !whole || fetched.is_named(&OTHERS) || fetched.digests().is_some() {
+        let judged_elsewhere = fetched.is_named(&OTHERS) || fetched.digests().is_some();
+        if !whole || judged_elsewhere || fetched.stays(view) {
             continue;
         }
         let Some(difference) = difference(fetched.content, fetched.entry) else {

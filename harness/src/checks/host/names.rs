@@ -14,13 +14,14 @@ use crate::verdict::Judgement;
 use crate::wire::scene::Ask;
 
 const COLLISION: &str = "sep-2640-host-disambiguate-listing-collision";
+const SHADOW: &str = "sep-2640-host-cross-origin-no-shadow";
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
     Check::host("sep-2640-names-not-unique", names_not_unique),
     Check::host(COLLISION, disambiguate).after(&[LABEL]),
-    Check::host("sep-2640-host-cross-origin-no-shadow", no_shadow).after(&[LABEL]),
-    Check::host("sep-2640-host-collisions-surfaced", surfaced).after(&[COLLISION, LABEL]),
+    Check::host(SHADOW, no_shadow).after(&[LABEL]),
+    Check::host("sep-2640-host-collisions-surfaced", surfaced).after(&[COLLISION, LABEL, SHADOW]),
 ];
 
 /// Whether another skill of the same server has the same name.
@@ -302,8 +303,14 @@ fn handles_stay(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, list: &Va
                     .any(|install| member(&install.params, "name") == member(item, "name"));
             known && member(item, "shown_as") == Some(handle) && key(*server, uri, item) != own
         });
+        // Nothing is silent of which the user was told.
+        let told = |other: &Option<&str>| {
+            let mut notices = view.results("notices").peekable();
+            let heard = notices.peek().is_some();
+            other.is_none() && (!heard || notices.any(|(_, told)| told.to_string().contains(name)))
+        };
         match taken {
-            Some((other, ..)) if still && *other != server => judgement.violated(
+            Some((other, ..)) if still && *other != server && !told(other) => judgement.violated(
                 place(ask),
                 handle,
                 format!(

@@ -8,7 +8,7 @@ use super::super::Check;
 use super::ask::{asks_about, asks_for, member, names_skill, place};
 use super::view::View;
 use crate::verdict::Judgement;
-use crate::wire::scene::Ask;
+use crate::wire::scene::{Ask, Consent};
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
@@ -85,12 +85,15 @@ fn allowed_tools(view: &View<'_>, judgement: &mut Judgement) {
             if wanted.is_empty() || !view.loaded(server, uri, ask.from) {
                 continue;
             }
-            let granted = view.scene.consents.iter().any(|consent| {
-                consent.at < ask.from
-                    && consent.allowed
-                    && asks_for(consent, &["grant"])
-                    && asks_about(consent, server, uri)
-            });
+            let granted = |tool: &str| {
+                view.scene.consents.iter().any(|consent| {
+                    consent.at < ask.from
+                        && consent.allowed
+                        && asks_for(consent, &["grant"])
+                        && asks_about(consent, server, uri)
+                        && speaks_of(consent, &wanted, tool)
+                })
+            };
             let released = view.asks("release").any(|release| {
                 release.to < ask.from
                     && super::ask::target(release) == Some((server, uri))
@@ -108,11 +111,12 @@ fn allowed_tools(view: &View<'_>, judgement: &mut Judgement) {
                         && is_in_force(&self::in_force(tools), tool)
                 })
             };
-            let active = wanted
+            let mut active = wanted
                 .iter()
-                .find(|tool| is_in_force(&in_force, tool) && !before(tool));
-            match active {
-                Some(tool) if !granted => judgement.violated(
+                .filter(|tool| is_in_force(&in_force, tool) && !before(tool));
+            let first = active.clone().next();
+            match active.find(|tool| !granted(tool)).or(first) {
+                Some(tool) if !granted(tool) => judgement.violated(
                     place(ask),
                     uri,
                     "allowed-tools without effect until the user grants them to this skill",
@@ -129,6 +133,27 @@ fn allowed_tools(view: &View<'_>, judgement: &mut Judgement) {
             }
         }
     }
+}
+
+/// Whether a grant is about a tool of a skill. Where the question has tools just as the skill writes
+/// them, it is about these, and about others under their names; in the host's own words it may be about any.
+fn speaks_of(consent: &Consent, wanted: &[String], tool: &str) -> bool {
+    let listed = consent.params.get("tools").and_then(Value::as_array);
+    let listed: Vec<&str> = listed
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let as_written = listed
+        .iter()
+        .any(|listed| wanted.iter().any(|wanted| wanted == listed));
+    fn name(pattern: &str) -> &str {
+        pattern.split('(').next().unwrap_or(pattern)
+    }
+    let named = listed.iter().any(|listed| name(listed) == name(tool));
+    let told = member(&consent.params, "detail").is_some_and(|detail| detail.contains(tool));
+    // A bare word may be in force by itself.
+    !as_written || named || told || tool.len() <= 6
 }
 
 /// Whether the host said before a call, and after the release of a skill, that it still acts on it:

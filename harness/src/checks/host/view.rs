@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::ask::{
-    LOADS, Outcome, acting_on, asks_about, asks_for, form, member, outcome, result, target,
+    LOADS, Outcome, acting_on, asks_about, asks_for, form, member, outcome, referenced, result,
+    target,
 };
 
 use super::tokens::{contents, tokens, tokens_of};
@@ -203,7 +204,9 @@ impl<'a> View<'a> {
                 "read" => {
                     let (origin, skill) = acting_on(ask)?;
                     let server = member(&ask.params, "server").unwrap_or(origin);
-                    let uri = member(&ask.params, "uri").or_else(|| member(result(ask)?, "uri"))?;
+                    let uri = member(&ask.params, "uri")
+                        .or_else(|| self.known(&referenced(ask)?))
+                        .or_else(|| member(result(ask)?, "uri"))?;
                     (server == origin).then_some(Use {
                         ask,
                         server,
@@ -215,6 +218,20 @@ impl<'a> View<'a> {
                 _ => None,
             })
             .collect()
+    }
+
+    /// A URI as a manifest or a request has it.
+    fn known(&self, wanted: &str) -> Option<&'a str> {
+        let listed = self
+            .deliveries
+            .iter()
+            .filter_map(|delivery| delivery.entry.get("resources")?.as_array())
+            .flatten()
+            .filter_map(|item| member(item, "uri"));
+        let asked = self
+            .served("resources/read")
+            .filter_map(|served| member(&served.params, "uri"));
+        listed.chain(asked).find(|uri| *uri == wanted)
     }
 
     /// The file that a server handed out last under a URI before the end of a call: the frame, and

@@ -35,6 +35,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "sends resources/directory/read to a server without the extension",
     ),
     Fault::host(
+        "sep-2640-client-directory-read-gated/words",
+        "sends resources/directory/read to a server that declares directoryRead \"true\" or 1",
+    ),
+    Fault::host(
         "sep-2640-client-directory-read-request",
         "writes a directory's URI with a trailing slash",
     ),

@@ -88,6 +88,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "compares the frontmatter of text only, not of blobs",
     ),
     Fault::host(
+        "sep-2640-host-frontmatter-comparison/cache",
+        "does not compare the frontmatter of a cached SKILL.md",
+    ),
+    Fault::host(
         "sep-2640-host-frontmatter-comparison/unreadable",
         "passes over frontmatter that cannot be read",
     ),
@@ -144,6 +148,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "reads all files a moment after the load",
     ),
     Fault::host(
+        "sep-2640-host-no-prefetch/idle",
+        "reads files a second after it was connected, when nobody asks for anything",
+    ),
+    Fault::host(
+        "sep-2640-host-no-prefetch/reload",
+        "reads each SKILL.md when one is loaded from the cache",
+    ),
+    Fault::host(
         "sep-2640-host-no-prefetch/approve",
         "fetches a skill before its load is approved",
     ),
@@ -172,6 +184,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "does not compare sizes",
     ),
     Fault::host(
+        "sep-2640-host-size-mismatch-failure/reference",
+        "does not compare the sizes of files that are read by a relative reference",
+    ),
+    Fault::host(
         "sep-2640-host-size-mismatch-failure/zero",
         "does not compare a size of zero",
     ),
@@ -186,6 +202,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-unlisted-read/query",
         "asks for a listed file with a query, and does not verify it",
+    ),
+    Fault::host(
+        "sep-2640-host-unlisted-read/reference",
+        "reads unlisted files to which a relative reference leads",
     ),
     Fault::host(
         "sep-2640-host-unlisted-read/request-only",
@@ -214,6 +234,26 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-verify-digest/by-handle",
         "does not verify skills that are loaded by handle",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/reference",
+        "does not compare the digests of files that are read by a relative reference",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/line-ends",
+        "hashes files with plain line feeds for line ends",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/mark",
+        "hashes files without a byte order mark",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/composed",
+        "hashes files in composed Unicode",
+    ),
+    Fault::host(
+        "sep-2640-host-verify-digest/open-end",
+        "hashes files with a line feed at their end",
     ),
     Fault::host(
         "sep-2640-host-verify-digest/malformed",
@@ -260,6 +300,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "grants the tools of a nested SKILL.md that is read as a file",
     ),
     Fault::host(
+        "sep-2640-nested-skillmd-not-acted-on/granted",
+        "grants the tools of a nested SKILL.md that is read when those of the outer skill are granted",
+    ),
+    Fault::host(
         "sep-2640-nested-skillmd-not-acted-on/window",
         "opens an acting window for a nested SKILL.md that is read as a file",
     ),
@@ -274,6 +318,18 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-read-is-not-a-load/inspect",
         "takes a look at a skill for the approval of its load",
+    ),
+    Fault::host(
+        "sep-2640-read-is-not-a-load/neighbour",
+        "opens an acting window for another skill's SKILL.md that is read as a file",
+    ),
+    Fault::host(
+        "sep-2640-read-is-not-a-load/neighbour-approval",
+        "counts reading another skill's SKILL.md as a file for the approval of its load",
+    ),
+    Fault::host(
+        "sep-2640-read-is-not-a-load/neighbour-kind",
+        "presents another skill's SKILL.md that is read as a file like a loaded skill",
     ),
     Fault::host(
         "sep-2640-read-is-not-a-load/approval",

@@ -16,6 +16,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "gives an MCP skill the handle of a local skill",
     ),
     Fault::host(
+        "sep-2640-host-cross-origin-no-shadow/later",
+        "gives the handle of an MCP skill to a local skill that comes later, without a word",
+    ),
+    Fault::host(
         "sep-2640-host-cross-origin-no-shadow/substitute",
         "gives the name of a disconnected server's skill to another server's skill",
     ),
@@ -105,7 +109,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     Fault::host(
         "sep-2640-host-skill-identity-pair/approval",
-        "keys approvals by the URI alone",
+        "keys approvals of loads by the URI alone",
     ),
     Fault::host(
         "sep-2640-host-skill-identity-pair/cache",

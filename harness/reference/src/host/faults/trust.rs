@@ -16,6 +16,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "runs tools unasked for cached skills after a restart",
     ),
     Fault::host(
+        "sep-2640-host-cache-durable-origin/adopted",
+        "offers the skills of a disconnected server as its own",
+    ),
+    Fault::host(
         "sep-2640-host-cache-durable-origin/disconnected",
         "runs tools unasked for skills whose server is disconnected",
     ),
@@ -58,6 +62,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-content-bound-approval/names",
         "binds approvals to digests and not to URIs",
+    ),
+    Fault::host(
+        "sep-2640-host-content-bound-approval/session",
+        "compares an approval with the entry only once in a session",
     ),
     Fault::host(
         "sep-2640-host-content-bound-approval/grant",
@@ -108,6 +116,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "runs tools unasked while it acts on an MCP skill",
     ),
     Fault::host(
+        "sep-2640-host-exec-gate-while-acting/released",
+        "runs tools on the approval of a skill that has left the context when the call names no skill",
+    ),
+    Fault::host(
         "sep-2640-host-exec-gate-while-acting/unattributed",
         "runs tools unasked when the call names no skill",
     ),
@@ -118,6 +130,18 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-ignore-allowed-tools/others",
         "keeps a grant in force after the skill it was for is released",
+    ),
+    Fault::host(
+        "sep-2640-host-ignore-allowed-tools/other-server",
+        "keys grants by the URI alone",
+    ),
+    Fault::host(
+        "sep-2640-host-ignore-allowed-tools/outer",
+        "puts the tools of a nested skill in force when those of the outer skill are granted",
+    ),
+    Fault::host(
+        "sep-2640-host-ignore-allowed-tools/more",
+        "grants all tools that a skill asks for when the user was asked for one",
     ),
     Fault::host(
         "sep-2640-host-ignore-allowed-tools/load-approval",
@@ -158,6 +182,14 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-no-implicit-local-execution/other-skill",
         "runs tools for one skill on the approval of another",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/other-server",
+        "keys approvals to execute by the URI alone",
+    ),
+    Fault::host(
+        "sep-2640-host-no-implicit-local-execution/outer",
+        "runs tools for a nested skill on the approval of the outer skill",
     ),
     Fault::host(
         "sep-2640-host-no-implicit-local-execution/server",
@@ -226,6 +258,10 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault::host(
         "sep-2640-host-user-policy",
         "loads skills that the user's policy forbids",
+    ),
+    Fault::host(
+        "sep-2640-host-user-policy/uri",
+        "keeps the user's policy by the URI alone",
     ),
     Fault::host(
         "sep-2640-host-user-policy/declined",
