@@ -358,6 +358,8 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
         match trace.outcome(exchange) {
             // Generated on demand, any valid name may be a skill: the entry then says so.
             Outcome::Result(_) if name == "absent-skill" && is_generated(trace, exchange) => {}
+            // Another spelling of a listed one is judged by `sep-2640-skills-get-uri-variant`.
+            Outcome::Result(_) if exchange.uri().is_some_and(|uri| is_listed(&skills, uri)) => {}
             Outcome::Error(_) if conversation::refuses_params(trace, exchange) => judgement.holds(),
             Outcome::NoRpc(Some(status)) if TOO_LONG.contains(&status) => judgement.holds(),
             other => {
@@ -372,6 +374,11 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
         }
     }
     judgement
+}
+
+/// Whether a URI is equivalent to that of a listed skill.
+fn is_listed(skills: &BTreeSet<&str>, uri: &str) -> bool {
+    skills.iter().any(|listed| uri::equivalent(listed, uri))
 }
 
 /// Whether an answer is the entry of a skill at just the URI that was asked for, of a valid name

@@ -150,7 +150,8 @@ fn read_is_no_load(view: &View<'_>, judgement: &mut Judgement) {
     neighbours(view, judgement);
 }
 
-/// The load that follows a read needs the approval that every load of this host needs.
+/// The load that follows a read needs the approval that every load of this host needs. A host that asks
+/// once for a session asks no more, whatever was read: a load of another skill tells the two apart.
 fn no_approval(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, (server, uri): (&str, &str)) {
     let load = view
         .asks("load")
@@ -159,9 +160,20 @@ fn no_approval(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, (server, u
     if !view.gates_loads(ask.from) || !matches!(outcome(load), Outcome::Ok(_)) {
         return;
     }
-    if is_asked(view, load, (server, uri)) || trusts(view, server, load.to) {
+    // The user may have been asked earlier, while looking at the skill for instance.
+    let agreed = view.scene.consents.iter().any(|consent| {
+        consent.at < load.to
+            && consent.allowed
+            && asks_for(consent, LOADS)
+            && asks_about(consent, server, uri)
+    });
+    let still_asks = view.asks("load").any(|other| {
+        let asked = |skill| skill != (server, uri) && is_asked(view, other, skill);
+        other.from > ask.to && target(other).is_some_and(asked)
+    });
+    if agreed || trusts(view, server, load.to) {
         judgement.holds();
-    } else {
+    } else if still_asks {
         judgement.violated(
             place(load),
             uri,

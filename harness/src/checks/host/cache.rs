@@ -58,7 +58,8 @@ fn stale_refetched(view: &View<'_>, judgement: &mut Judgement) {
             Outcome::Ok(_) if fresh => judgement.holds(),
             Outcome::Ok(_)
                 if fetched.digests().is_some()
-                    && view.used(fetched.used.outcome, fetched.served) =>
+                    && view.used(fetched.used.outcome, fetched.served)
+                    && !fetched.stays(view) =>
             {
                 judgement.violated(
                     place(ask),

@@ -194,7 +194,7 @@ fn gated<'a>(view: &View<'a>) -> Vec<Gated<'a>> {
     let runs = view.asks("run_tool").filter_map(|ask| {
         let (server, uri) = acting_on(ask)?;
         let ran = result(ask)?.get("ran") == Some(&Value::Bool(true));
-        ran.then_some(Gated {
+        (ran && !view.turned_away(server, uri, ask.from)).then_some(Gated {
             ask,
             server,
             uri,
@@ -259,6 +259,20 @@ fn settled(view: &View<'_>, consent: &Consent) -> usize {
     read.map_or(ask.to, |served| served.at)
 }
 
+/// Whether a load finds the skill in the context, and nothing is loaded.
+fn is_there(view: &View<'_>, ask: &Ask, skill: (&str, &str)) -> bool {
+    let of_skill = |load: &&Ask| load.to < ask.from && target(load) == Some(skill);
+    let earlier = view.asks("load").filter(of_skill);
+    let loaded = earlier.filter(|load| matches!(outcome(load), Outcome::Ok(_)));
+    let read = view
+        .during(ask)
+        .any(|served| served.method == "resources/read");
+    !read
+        && loaded
+            .last()
+            .is_some_and(|load| view.stays(skill, load.to, ask))
+}
+
 /// An approval that is kept holds for the files that the entry had at that moment, and for no
 /// others.
 fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
@@ -272,6 +286,9 @@ fn content_bound(view: &View<'_>, judgement: &mut Judgement) {
         let Some(now) = view.held(server, uri, ask.to) else {
             continue;
         };
+        if kinds == LOADS && is_there(view, ask, (server, uri)) {
+            continue;
+        }
         let mut given = view.scene.consents.iter().filter(|consent| {
             consent.at < ask.to
                 && consent.allowed

@@ -170,7 +170,9 @@ fn data(view: &View<'_>, judgement: &mut Judgement) {
 /// A SKILL.md that was read by the general tool looks like any other resource.
 fn generic_read(view: &View<'_>, judgement: &mut Judgement) {
     for found in skill_messages(view) {
-        if !found.generic || !found.uri.ends_with("/SKILL.md") {
+        // Where nobody is asked before loads, a read that is routed into one leaves no trace.
+        let untraced = !view.gates_loads(found.ask.from);
+        if !found.generic || untraced || !found.uri.ends_with("/SKILL.md") {
             continue;
         }
         if member(found.message, "kind") == Some("skill") {

@@ -110,6 +110,9 @@ fn judge_run(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, actual: &str
     let Some((server, uri)) = acting_on(ask) else {
         return;
     };
+    if view.turned_away(server, uri, ask.from) {
+        return;
+    }
     match ran(ask) {
         Some(true) if !may_run(view, ask, server, uri) => {
             judgement.violated(
@@ -232,7 +235,11 @@ fn durable_origin(view: &View<'_>, judgement: &mut Judgement) {
     }
     // What a restart brings to light is the check's that asks where the cache lies.
     let gone = |ask: &Ask| {
-        let mut left = view.results("disconnect").map(|(ask, _)| ask);
+        let removed = view.results("remove");
+        let mut left = view
+            .results("disconnect")
+            .chain(removed)
+            .map(|(ask, _)| ask);
         let left = left.find(|left| left.to < ask.from && !restarted(view, ask));
         left.is_some_and(|left| {
             let server = member(&left.params, "server").unwrap_or_default();

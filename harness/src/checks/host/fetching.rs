@@ -58,6 +58,8 @@ fn no_prefetch(view: &View<'_>, judgement: &mut Judgement) {
             {
                 None
             }
+            // A host may look whether what it acts on is still what the server has.
+            ("", _) if uri.ends_with("/SKILL.md") && is_of_loaded(view, served, uri) => None,
             ("connect", _) => Some("on connecting".to_owned()),
             ("", _) => Some("without any request".to_owned()),
             (verb, _) => Some(format!("during `{verb}`")),

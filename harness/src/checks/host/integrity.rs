@@ -92,19 +92,10 @@ impl Fetched<'_> {
         (listed != digest).then(|| (listed.to_owned(), digest))
     }
 
-    /// Whether a load may find the skill in the context, where it has been since it was fetched: the
-    /// host holds on to the entry from which it loaded it.
-    fn stays(&self, view: &View<'_>) -> bool {
-        let Use {
-            server, skill, ask, ..
-        } = self.used;
-        let between = |other: &Ask| self.served.to < other.from && other.to < ask.from;
-        let released = view
-            .results("release")
-            .any(|(release, _)| between(release) && target(release) == Some((server, skill)));
-        let restarted = view.results("restart").any(|(restart, _)| between(restart));
-        let loaded = view.loaded(server, skill, ask.from);
-        self.served.to < ask.from && loaded && !released && !restarted
+    /// Whether a load may find the skill in the context, where it has been since it was fetched.
+    pub(super) fn stays(&self, view: &View<'_>) -> bool {
+        let used = &self.used;
+        view.stays((used.server, used.skill), self.served.to, used.ask)
     }
 
     /// The URI of another item of the same answer whose content was handed over as well.

@@ -276,6 +276,14 @@ fn no_shadow(view: &View<'_>, judgement: &mut Judgement) {
 }
 
 /// A handle goes on naming the skill that it named, as long as that is there.
+/// What the line of a list says of a skill besides its handle.
+fn remark(item: &Value) -> String {
+    let handle = member(item, "shown_as").unwrap_or_default();
+    member(item, "line")
+        .unwrap_or_default()
+        .replacen(handle, "", 1)
+}
+
 fn handles_stay(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, list: &Value) {
     let Some((_, earlier)) = view.last("list", ask.from) else {
         return;
@@ -303,11 +311,16 @@ fn handles_stay(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, list: &Va
                     .any(|install| member(&install.params, "name") == member(item, "name"));
             known && member(item, "shown_as") == Some(handle) && key(*server, uri, item) != own
         });
-        // Nothing is silent of which the user was told.
+        // Nothing is silent of which the user was told, by a notice or where names are chosen.
         let told = |other: &Option<&str>| {
             let mut notices = view.results("notices").peekable();
             let heard = notices.peek().is_some();
-            other.is_none() && (!heard || notices.any(|(_, told)| told.to_string().contains(name)))
+            let noticed = notices.any(|(_, told)| told.to_string().contains(name));
+            let row = now
+                .iter()
+                .find(|(server, uri, item)| key(*server, uri, item) == own);
+            let marked = row.is_some_and(|(.., row)| remark(row) != remark(item));
+            other.is_none() && (!heard || noticed || marked)
         };
         match taken {
             Some((other, ..)) if still && *other != server && !told(other) => judgement.violated(

@@ -144,9 +144,11 @@ fn speaks_of(consent: &Consent, wanted: &[String], tool: &str) -> bool {
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    let as_written = listed
-        .iter()
-        .any(|listed| wanted.iter().any(|wanted| wanted == listed));
+    // One item in words of the host's own shows that the others may be such words as well.
+    let as_written = !listed.is_empty()
+        && listed
+            .iter()
+            .all(|listed| wanted.iter().any(|wanted| wanted == listed));
     fn name(pattern: &str) -> &str {
         pattern.split('(').next().unwrap_or(pattern)
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::ask::{
-    LOADS, Outcome, acting_on, asks_about, asks_for, form, member, outcome, referenced, result,
-    target,
+    LOADS, Outcome, acting_on, asks_about, asks_for, form, member, names_skill, outcome,
+    referenced, result, target,
 };
 
 use super::tokens::{contents, tokens, tokens_of};
@@ -403,6 +403,35 @@ impl<'a> View<'a> {
         self.asks("load")
             .filter(|ask| ask.to <= before)
             .any(|ask| self.consents(ask).any(|consent| asks_for(consent, LOADS)))
+    }
+
+    /// Whether the last load of a skill before a frame was refused: its text never reached the model,
+    /// which cannot act on it.
+    pub fn turned_away(&self, server: &str, uri: &str, before: usize) -> bool {
+        let loads = self.asks("load").filter(|ask| ask.to <= before);
+        let last = loads
+            .filter(|ask| target(ask) == Some((server, uri)))
+            .last();
+        last.is_some_and(|load| matches!(outcome(load), Outcome::Refused { .. }))
+    }
+
+    /// Whether a skill that was in the context at a frame is there until a call, so that a host that
+    /// is to load it then may go by the entry that it holds. A host may keep it longer than until its
+    /// release, and says so where it is asked what it acts on.
+    pub fn stays(&self, (server, uri): (&str, &str), since: usize, ask: &Ask) -> bool {
+        let between = |other: &Ask| since < other.from && other.to < ask.from;
+        let released = self
+            .results("release")
+            .filter(|(release, _)| between(release) && target(release) == Some((server, uri)))
+            .last();
+        let goes_on = |release: &Ask| {
+            self.results("acting").any(|(acting, result)| {
+                release.to < acting.from && acting.to < ask.from && names_skill(result, server, uri)
+            })
+        };
+        let ended = released.is_some_and(|(release, _)| !goes_on(release));
+        let restarted = self.results("restart").any(|(restart, _)| between(restart));
+        since < ask.from && self.loaded(server, uri, ask.from) && !ended && !restarted
     }
 
     /// Whether a skill was loaded before a frame.
