@@ -5,6 +5,7 @@
 
 mod files;
 mod manifest;
+mod plans;
 mod rendering;
 pub mod seeds;
 mod values;
@@ -38,9 +39,6 @@ pub const TARGETS: &[Target] = &[
 /// Longest input that is looked at: YAML readers take quadratic time for some inputs, and what
 /// is found in longer ones is found in shorter ones.
 pub const LONGEST: usize = 4096;
-
-/// How much of the input a plan is made of: as much as in live fuzzing.
-pub const PLAN: usize = 320;
 
 /// The input as text, if it is short enough to be looked at.
 fn text(data: &[u8]) -> Option<&str> {

@@ -11,6 +11,8 @@ use sep2640_conform::generate::value::{AGREED, DIFFERENT, DISPUTED};
 use sep2640_conform::verdict::Side;
 
 use crate::LONGEST;
+use crate::plans::PLAN;
+use crate::rendering::{FORMS, PLACES};
 
 /// Seeds of a target, each at most as long as targets look at.
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {
@@ -18,11 +20,9 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "baseline" => baselines().into_iter().map(String::into_bytes).collect(),
         "frame" => frames(),
         "frontmatter" => frontmatters(),
-        "frontmatter_compare" | "manifest" => (0..24).map(|n| seed::bytes(1, n).to_vec()).collect(),
-        "report" => HOSTILE
-            .iter()
-            .flat_map(|text| (0..4).map(move |form| [&[form], text.as_bytes()].concat()))
-            .collect(),
+        "frontmatter_compare" => plans().collect(),
+        "manifest" => plans().chain([1, 2, 4].map(at_the_limit)).collect(),
+        "report" => reports(),
         "saved" => SAVED.iter().map(|text| text.as_bytes().to_vec()).collect(),
         "scenario" => files("server"),
         "script" => files("host"),
@@ -94,6 +94,27 @@ fn frontmatters() -> Vec<Vec<u8>> {
     texts.push("[".repeat(200).into_bytes());
     texts.push("{a: ".repeat(100).into_bytes());
     texts
+}
+
+/// A byte that chooses, and a plan.
+fn plans() -> impl Iterator<Item = Vec<u8>> {
+    (0..48).map(|number| seed::bytes(1, number)[..=PLAN].to_vec())
+}
+
+/// A plan of a skill at the limit, which chance finds late: its bytes add up to one less than a
+/// multiple of 512. The numbers are for different parties.
+fn at_the_limit(number: u8) -> Vec<u8> {
+    let rest = vec![255; usize::from(2 * number)];
+    [vec![0, 0], rest, vec![2 * number - 1]].concat()
+}
+
+/// Each form with each place, the texts in turn.
+fn reports() -> Vec<Vec<u8>> {
+    let forms = (0..FORMS).flat_map(|form| (0..PLACES).map(move |place| [form, place]));
+    forms
+        .zip(HOSTILE.iter().cycle())
+        .map(|(choice, text)| [&choice, text.as_bytes()].concat())
+        .collect()
 }
 
 /// The scenarios of this repository.

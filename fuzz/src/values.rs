@@ -1,12 +1,11 @@
 //! URIs and frontmatter.
 
-use arbitrary::{Arbitrary, Unstructured};
-use sep2640_conform::generate::frontmatter::{FrontmatterPlan, block};
+use sep2640_conform::generate::frontmatter::block;
 use sep2640_conform::model::frontmatter as yaml;
 use sep2640_conform::model::uri as model;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::{LONGEST, PLAN, text};
+use crate::{LONGEST, plans, text};
 
 /// Two URIs, a line each: the normal form is a fixed point, equivalent URIs are equally inside,
 /// and the directories above a file are inside as well.
@@ -68,11 +67,13 @@ pub fn frontmatter(data: &[u8]) {
     }
 }
 
-/// A generated frontmatter agrees with its rendering, and with a field taken away it does not. The
-/// last byte chooses the field.
+/// A generated frontmatter agrees with its rendering, and with a field taken away or given another
+/// value it does not. The first byte chooses which of these is looked at, and the field.
 pub fn frontmatter_compare(data: &[u8]) {
-    let data = &data[..data.len().min(PLAN)];
-    let Ok(plan) = FrontmatterPlan::arbitrary(&mut Unstructured::new(data)) else {
+    let Some((asked, data)) = data.split_first() else {
+        return;
+    };
+    let Ok(plan) = plans::frontmatter(plans::bytes(data)) else {
         return;
     };
     let fields = plan.fields("name");
@@ -81,15 +82,21 @@ pub fn frontmatter_compare(data: &[u8]) {
         panic!("no block: {text}")
     };
     let document = yaml::read(yaml).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let key = fields[usize::from(asked / 4) % fields.len()].key.clone();
     let members = fields
-        .iter()
-        .filter_map(|field| Some((field.key.clone(), field.json.clone()?)));
+        .into_iter()
+        .filter_map(|field| Some((field.key, field.json?)));
     let mut members: Map<String, Value> = members.collect();
-    let whole = Value::Object(members.clone());
-    assert_eq!(yaml::compare(&document, &whole), [], "{text}");
-    let chosen = usize::from(data.last().copied().unwrap_or_default()) % fields.len();
-    let key = &fields[chosen].key;
-    members.remove(key);
+    match asked % 4 {
+        0 => drop(members.remove(&key)),
+        // No field is generated as a list in a list in a list.
+        1 => drop(members.insert(key.clone(), json!([[["another"]]]))),
+        _ => {
+            let found = yaml::compare(&document, &Value::Object(members));
+            assert_eq!(found, [], "{text}");
+            return;
+        }
+    }
     let found = yaml::compare(&document, &Value::Object(members));
     assert!(!found.is_empty(), "{key} is not missed: {text}");
 }

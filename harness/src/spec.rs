@@ -301,6 +301,13 @@ impl Spec {
         self.checks().remove(id)
     }
 
+    /// The first requirement of one check, in words.
+    pub fn sentence(&self, id: &str) -> Option<&str> {
+        let mut rows = self.requirements.iter();
+        let first = rows.find(|row| row.check.as_deref() == Some(id))?;
+        Some(&first.text)
+    }
+
     /// The hashes of all sentences that are accounted for.
     pub fn accounted(&self) -> impl Iterator<Item = &str> {
         let rows = self.requirements.iter().flat_map(|row| &row.sentences);

@@ -40,9 +40,9 @@ pub enum Kind {
     Disputed(Disputed),
 }
 
-impl<'a> Arbitrary<'a> for CasePlan {
+impl<'a> Arbitrary<'a> for Kind {
     fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
-        let kind = match u16::arbitrary(u)? % 1024 {
+        Ok(match u16::arbitrary(u)? % 1024 {
             0 => Kind::AtTheLimit,
             1..400 => Kind::Valid,
             400..600 => Kind::One(Touch::Field {
@@ -51,7 +51,13 @@ impl<'a> Arbitrary<'a> for CasePlan {
             600..920 => Kind::One(Touch::arbitrary(u)?),
             920..970 => Kind::Several(vec![Touch::arbitrary(u)?, Touch::arbitrary(u)?]),
             _ => Kind::Disputed(Disputed::arbitrary(u)?),
-        };
+        })
+    }
+}
+
+impl<'a> Arbitrary<'a> for CasePlan {
+    fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        let kind = Kind::arbitrary(u)?;
         let plain = u8::arbitrary(u)? >= 16;
         let rotation = u8::arbitrary(u)?;
         let mut skill = SkillPlan::arbitrary(u)?;

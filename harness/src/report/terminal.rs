@@ -74,12 +74,7 @@ impl<W: Write> Terminal<W> {
             options: self.options,
             palette: self.palette,
             width: self.width,
-            sentences: self
-                .spec
-                .checks()
-                .into_iter()
-                .map(|(id, check)| (id, check.rows[0].text.as_str()))
-                .collect(),
+            spec: self.spec,
         }
     }
 }

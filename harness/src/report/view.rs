@@ -9,6 +9,7 @@ use super::target_name;
 use super::terminal::TerminalOptions;
 use super::text::{clip, escape, plural, shell_line, thousands, wrap};
 use crate::event::{CheckReport, FindingReport, RemarkKind, Report, RunReport};
+use crate::spec::Spec;
 use crate::verdict::Verdict;
 
 /// How many findings of a check are shown unless all are wanted.
@@ -51,8 +52,8 @@ pub(super) struct View<'a> {
     pub(super) options: TerminalOptions,
     pub(super) palette: Palette,
     pub(super) width: usize,
-    /// The first requirement of each check.
-    pub(super) sentences: BTreeMap<&'a str, &'a str>,
+    /// What the checks are about.
+    pub(super) spec: &'a Spec,
 }
 
 /// Writing to a string cannot fail.
@@ -169,7 +170,7 @@ impl View<'_> {
             thousands(places as u64),
             thousands(check.examined.max(places) as u64),
         )?;
-        if let Some(sentence) = self.sentences.get(check.id) {
+        if let Some(sentence) = self.spec.sentence(check.id) {
             writeln!(out, "{}", wrap(sentence, 8, 8, self.width))?;
         }
         let shown = if self.options.verbose {
