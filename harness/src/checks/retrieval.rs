@@ -119,12 +119,7 @@ fn answers_listed(trace: &Evidence<'_>) -> Judgement {
 
 /// The entries of skills that the user named and no listing has: they are served all the same.
 pub(super) fn unlisted<'e, 'a>(trace: &'e Evidence<'a>) -> Vec<&'e Entry<'a>> {
-    let listed: BTreeSet<&str> = trace
-        .listings()
-        .iter()
-        .flatten()
-        .filter_map(Entry::uri)
-        .collect();
+    let listed = listed_uris(trace);
     let named = trace.entries().iter().filter(|entry| {
         entry.exchange.name.as_deref() == Some("get-named")
             // The entry of another skill is judged by `sep-2640-skills-get-uri-echo`.
@@ -145,12 +140,7 @@ fn answers_unlisted(trace: &Evidence<'_>) -> Judgement {
     if !is_implemented(trace) {
         return judgement;
     }
-    let listed: BTreeSet<&str> = trace
-        .listings()
-        .iter()
-        .flatten()
-        .filter_map(Entry::uri)
-        .collect();
+    let listed = listed_uris(trace);
     for exchange in trace.named("get-named") {
         if exchange.uri().is_some_and(|uri| listed.contains(uri)) {
             continue;
@@ -344,12 +334,7 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
     if !is_implemented(trace) {
         return judgement;
     }
-    let skills: BTreeSet<&str> = trace
-        .listings()
-        .iter()
-        .flatten()
-        .filter_map(Entry::uri)
-        .collect();
+    let skills = listed_uris(trace);
     for exchange in trace.named(name) {
         // A nested SKILL.md is a supporting file and a skill.
         if exchange.uri().is_some_and(|uri| skills.contains(uri)) {
@@ -374,6 +359,12 @@ fn refused(trace: &Evidence<'_>, name: &str) -> Judgement {
         }
     }
     judgement
+}
+
+/// The URIs of all skills that any walk over the listing shows.
+fn listed_uris<'a>(trace: &Evidence<'a>) -> BTreeSet<&'a str> {
+    let entries = trace.listings().iter().flatten();
+    entries.filter_map(Entry::uri).collect()
 }
 
 /// Whether a URI is equivalent to that of a listed skill.
@@ -419,6 +410,7 @@ fn uri_variant(trace: &Evidence<'_>) -> Judgement {
     if !is_implemented(trace) {
         return judgement;
     }
+    let skills = listed_uris(trace);
     for exchange in trace.named("get-variant") {
         let Some(asked) = exchange.uri() else {
             continue;
@@ -439,10 +431,8 @@ fn uri_variant(trace: &Evidence<'_>) -> Judgement {
             continue;
         };
         let answered = trace.got(exchange).and_then(|entry| entry.uri());
-        let listed = trace.listings().iter().flatten().filter_map(Entry::uri);
-        let is_listed = listed.clone().any(|uri| uri::equivalent(asked, uri));
         let same = |answered: &str| answered == asked || uri::equivalent(asked, answered);
-        if is_listed && answered.is_some_and(same) {
+        if answered.is_some_and(same) && is_listed(&skills, asked) {
             judgement.holds();
         } else {
             judgement.violated(

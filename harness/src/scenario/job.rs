@@ -149,8 +149,9 @@ fn uri_of(params: &Value) -> Option<String> {
 
 /// The URIs that `follow` leads to.
 fn found(follow: &Follow, answer: &Value) -> Vec<String> {
-    let objects = follow.into.parts(answer).into_iter();
+    let objects = follow.into.parts(answer);
     objects
+        .into_iter()
         .filter(|object| {
             follow
                 .with

@@ -10,7 +10,7 @@ use super::context::messages;
 use super::permissions::{in_force, is_in_force, tools_of};
 use super::view::{View, inside, sources, trusts};
 use crate::verdict::Judgement;
-use crate::wire::scene::Ask;
+use crate::wire::scene::{Ask, Consent};
 
 /// The checks of this file.
 pub const CHECKS: &[Check] = &[
@@ -162,10 +162,7 @@ fn no_approval(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, (server, u
     }
     // The user may have been asked earlier, while looking at the skill for instance.
     let agreed = view.scene.consents.iter().any(|consent| {
-        consent.at < load.to
-            && consent.allowed
-            && asks_for(consent, LOADS)
-            && asks_about(consent, server, uri)
+        consent.at < load.to && consent.allowed && asks_to_load(consent, (server, uri))
     });
     let still_asks = view.asks("load").any(|other| {
         let asked = |skill| skill != (server, uri) && is_asked(view, other, skill);
@@ -184,9 +181,14 @@ fn no_approval(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, (server, u
 }
 
 /// Whether the user is asked during a call whether a skill may be loaded.
-fn is_asked(view: &View<'_>, ask: &Ask, (server, uri): (&str, &str)) -> bool {
+fn is_asked(view: &View<'_>, ask: &Ask, skill: (&str, &str)) -> bool {
     view.consents(ask)
-        .any(|consent| asks_for(consent, LOADS) && asks_about(consent, server, uri))
+        .any(|consent| asks_to_load(consent, skill))
+}
+
+/// Whether a question is about the load of a skill.
+fn asks_to_load(consent: &Consent, (server, uri): (&str, &str)) -> bool {
+    asks_for(consent, LOADS) && asks_about(consent, server, uri)
 }
 
 /// The SKILL.md of another skill of the server that is read while a skill is acted on is read, not

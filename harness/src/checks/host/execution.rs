@@ -235,11 +235,7 @@ fn durable_origin(view: &View<'_>, judgement: &mut Judgement) {
     }
     // What a restart brings to light is the check's that asks where the cache lies.
     let gone = |ask: &Ask| {
-        let removed = view.results("remove");
-        let mut left = view
-            .results("disconnect")
-            .chain(removed)
-            .map(|(ask, _)| ask);
+        let mut left = view.results("disconnect").map(|(ask, _)| ask);
         let left = left.find(|left| left.to < ask.from && !restarted(view, ask));
         left.is_some_and(|left| {
             let server = member(&left.params, "server").unwrap_or_default();

@@ -275,7 +275,6 @@ fn no_shadow(view: &View<'_>, judgement: &mut Judgement) {
     }
 }
 
-/// A handle goes on naming the skill that it named, as long as that is there.
 /// What the line of a list says of a skill besides its handle.
 fn remark(item: &Value) -> String {
     let handle = member(item, "shown_as").unwrap_or_default();
@@ -284,6 +283,7 @@ fn remark(item: &Value) -> String {
         .replacen(handle, "", 1)
 }
 
+/// A handle goes on naming the skill that it named, as long as that is there.
 fn handles_stay(view: &View<'_>, judgement: &mut Judgement, ask: &Ask, list: &Value) {
     let Some((_, earlier)) = view.last("list", ask.from) else {
         return;
